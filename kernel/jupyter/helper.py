@@ -44,7 +44,7 @@ class JSONAnswer:
         return {"application/json": self._value, "text/plain": ""}
 
 
-class UserNames:
+class UserGlobals:
     """The user's global variables, and which of them the last cell assigned."""
 
     def __init__(self, shell: Any) -> None:
@@ -94,18 +94,18 @@ class UserNames:
 
 def describe_assigned_names() -> JSONAnswer:
     """Returns the names that the last cell assigned, in all and by kind, as fields of its cell_result."""
-    items = _user_names.assigned_items()
+    items = _user_globals.assigned_items()
     return JSONAnswer(
         {
             "outputs": [name for name, _ in items],
-            "dataframe_outputs": [name for name, value in items if _is_instance(value, "pandas", "DataFrame")],
-            "figure_outputs": [name for name, value in items if _is_instance(value, "plotly", "BaseFigure")],
-            "static_figure_outputs": [name for name, value in items if _is_instance(value, "matplotlib", "Figure")],
+            "dataframe_outputs": [name for name, value in items if _is_instance_by_name(value, "pandas", "DataFrame")],
+            "figure_outputs": [name for name, value in items if _is_instance_by_name(value, "plotly", "BaseFigure")],
+            "static_figure_outputs": [name for name, value in items if _is_instance_by_name(value, "matplotlib", "Figure")],
         }
     )
 
 
-def describe_streams() -> JSONAnswer:
+def describe_descriptor_capture() -> JSONAnswer:
     """Returns whether text written to descriptors 1 and 2 also comes as stream messages.
 
     ipykernel captures the descriptors for that, and also writes the text to the original ones.
@@ -115,7 +115,7 @@ def describe_streams() -> JSONAnswer:
 
 def describe_globals() -> JSONAnswer:
     """Returns descriptions of the first 500 of the user's globals, and whether there are more."""
-    items = _user_names.items()
+    items = _user_globals.items()
     deadline = monotonic() + _SUMMARY_TIMEOUT
     infos = {name: _describe_in_thread(value, deadline) for name, value in items[:_MAX_NAMES]}
     return JSONAnswer({"summary": infos, "truncated": len(items) > _MAX_NAMES})
@@ -123,7 +123,7 @@ def describe_globals() -> JSONAnswer:
 
 def describe_global(key: str) -> JSONAnswer:
     """Returns the description of the global named key, or an empty object if there is none."""
-    found = [value for name, value in _user_names.items() if name == key]
+    found = [value for name, value in _user_globals.items() if name == key]
     return JSONAnswer({"info": _describe_in_thread(found[0], monotonic() + _SUMMARY_TIMEOUT)} if found else {})
 
 
@@ -164,11 +164,11 @@ def _inspection_error(value: Any, reason: str) -> dict[str, Any]:
 def _describe_value(value: Any) -> dict[str, Any]:
     """Returns type, size and repr of value, or for tables and arrays their shape and dtypes."""
     description: dict[str, Any] = {"type": type(value).__name__}
-    if _is_instance(value, "pandas", "DataFrame"):
+    if _is_instance_by_name(value, "pandas", "DataFrame"):
         description.update(_describe_table(value))
-    elif _is_instance(value, "pandas", "Series") or _is_instance(value, "numpy", "ndarray"):
+    elif _is_instance_by_name(value, "pandas", "Series") or _is_instance_by_name(value, "numpy", "ndarray"):
         description.update(dtype=str(value.dtype), shape=list(value.shape))
-    elif _is_instance(value, "anndata", "AnnData"):
+    elif _is_instance_by_name(value, "anndata", "AnnData"):
         description.update(_describe_anndata(value))
     else:
         description["repr"] = _bounded_repr.repr(value)[:_MAX_REPR]
@@ -181,7 +181,7 @@ def _describe_table(value: Any) -> dict[str, Any]:
     """Returns the shape of a pandas DataFrame and the names and dtypes of its first 50 columns."""
     return {
         "columns": [str(column) for column in islice(value.columns, _MAX_COLUMNS)],
-        "dtypes": _column_types(value),
+        "dtypes": _column_dtypes(value),
         "column_preview_truncated": len(value.columns) > _MAX_COLUMNS,
         "shape": list(value.shape),
     }
@@ -192,20 +192,20 @@ def _describe_anndata(value: Any) -> dict[str, Any]:
     return {
         "n_obs": int(value.n_obs),
         "n_vars": int(value.n_vars),
-        "obs_dtypes": _column_types(value.obs),
+        "obs_dtypes": _column_dtypes(value.obs),
         "obs_dtypes_truncated": len(value.obs.columns) > _MAX_COLUMNS,
-        "var_dtypes": _column_types(value.var),
+        "var_dtypes": _column_dtypes(value.var),
         "var_dtypes_truncated": len(value.var.columns) > _MAX_COLUMNS,
         "obsm_keys": [str(key) for key in value.obsm.keys()],
     }
 
 
-def _column_types(table: Any) -> dict[str, str]:
+def _column_dtypes(table: Any) -> dict[str, str]:
     """Returns the dtypes of the first 50 columns of a table, by column name."""
     return {str(column): str(dtype) for column, dtype in islice(table.dtypes.items(), _MAX_COLUMNS)}
 
 
-def _is_instance(value: Any, package: str, name: str) -> bool:
+def _is_instance_by_name(value: Any, package: str, name: str) -> bool:
     """Returns whether value is an instance of the class `name` of a package, without importing the package."""
     return any(
         base.__name__ == name and base.__module__.partition(".")[0] == package
@@ -243,4 +243,4 @@ class _BoundedRepr(reprlib.Repr):
 
 
 _bounded_repr = _BoundedRepr()
-_user_names = UserNames(get_ipython())
+_user_globals = UserGlobals(get_ipython())

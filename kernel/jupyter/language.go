@@ -94,7 +94,7 @@ func pythonLanguage() language {
 		setupRequest: &executeRequest{
 			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", jsonStringLiteral(helperSource), sysModules, helperModule, newModule),
 			Silent:      true,
-			Expressions: map[string]string{answerExpression: helperReference + ".describe_streams()"},
+			Expressions: map[string]string{answerExpression: helperReference + ".describe_descriptor_capture()"},
 		},
 		globalsRequest:     pythonGlobalsRequest,
 		assignedExpression: helperReference + ".describe_assigned_names()",

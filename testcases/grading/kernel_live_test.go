@@ -137,7 +137,7 @@ import assay.sealing.pristine, assay.sealing.seal
 for module in (assay.sealing.pristine, assay.sealing.seal):
     for kind in list(vars(module).values()):
         if isinstance(kind, type) and kind.__module__ == module.__name__:
-            kind.restore = kind.unwatch = kind.take_renew = kind.record = lambda *a: None
+            kind.restore = kind.unwatch = kind.take_restore_function = kind.record = lambda *a: None
 ` + forge,
 		"what was kept changed": `
 import assay.run.lazy_ipython

@@ -46,7 +46,7 @@ class Dispatcher:
         with status 1.
         """
         status = 1
-        renew = self._host.pristine.take_renew()
+        renew = self._host.pristine.take_restore_function()
         try:
             for body in self._host.channel.receive_bodies():
                 if b'"pristine"' in body:  # an execute_code may have the flag
@@ -107,19 +107,19 @@ class Dispatcher:
         """Stops the runs of a cell by its cell_id or, without one, other work by its agent_tx_id."""
         cell_id: str | None = request.get_string("cell_id", None)
         if cell_id is not None:
-            self._stop_matching(lambda work: work.cell_id == cell_id)
+            self._stop_matching_works(lambda work: work.cell_id == cell_id)
         else:
             tx_id: str = request.get_string("agent_tx_id")
-            self._stop_matching(lambda work: work.cell_id is None and work.tx_id == tx_id)
+            self._stop_matching_works(lambda work: work.cell_id is None and work.tx_id == tx_id)
 
     def _dispose_cell(self, request: Request) -> None:
         """Stops the runs of a cell, and forgets its signals and widgets."""
         cell_id: str = request.get_string("cell_id")
         if self._host.reactivity is not None:
-            self._host.reactivity.dispose(cell_id)
-        self._stop_matching(lambda work: work.cell_id == cell_id)
+            self._host.reactivity.dispose_cell(cell_id)
+        self._stop_matching_works(lambda work: work.cell_id == cell_id)
 
-    def _stop_matching(self, matches: Callable[[Work], bool]) -> None:
+    def _stop_matching_works(self, matches: Callable[[Work], bool]) -> None:
         """Stops the works for which matches returns True: waiting ones are answered, running ones interrupted."""
         for work in self._host.schedule.stop(matches):
             self._host.interrupter.interrupt(work)

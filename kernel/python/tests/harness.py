@@ -181,7 +181,7 @@ class KernelProcess:
         self.send(request_type, **fields)
         return self.receive_until(answer_type)[-1]
 
-    def run(self, code: str, cell_id: str = "c") -> RunRecord:
+    def run_cell(self, code: str, cell_id: str = "c") -> RunRecord:
         """Runs a cell on an idle kernel, and returns the run when the kernel is idle again."""
         self.send("run_cell", cell_id=cell_id, code=code)
         return RunRecord(self.receive_until("start_cell", cell_id=None))
@@ -191,7 +191,7 @@ class KernelProcess:
         self.send("run_cell", cell_id=cell_id, code=code)
         return self.receive_until_printed("begun\n")
 
-    def stop(self, cell_id: str = "c") -> RunRecord:
+    def stop_cell(self, cell_id: str = "c") -> RunRecord:
         """Stops a running cell, and returns the run when the kernel is idle."""
         self.send("stop_cell", cell_id=cell_id)
         return RunRecord(self.receive_until("start_cell", cell_id=None))
@@ -227,13 +227,13 @@ class KernelTest(unittest.TestCase):
 
     def run_ok(self, code: str, cell_id: str = "c") -> RunRecord:
         """Runs a cell and returns the run. Fails the test if the cell fails."""
-        run = self.kernel.run(code, cell_id)
+        run = self.kernel.run_cell(code, cell_id)
         self.assertEqual(run.result["status"], "ok", run.result["exception"])
         return run
 
     def run_failing(self, code: str) -> RunRecord:
         """Runs a cell and returns the run. Fails the test unless the cell fails and another cell then runs."""
-        run = self.kernel.run(code)
+        run = self.kernel.run_cell(code)
         self.assertEqual(run.result["status"], "error")
         self.assertIs(run.result["has_exception"], True)
         self.assertEqual(run.result["exception"].splitlines(), run.error_output["traceback"])

@@ -135,7 +135,7 @@ class TestAssignedNames(KernelTest):
 
     def test_a_failing_run_reports_the_names_it_bound_before(self):
         self.run_ok("a = 1\nb = 2")
-        run = self.kernel.run("a = object()\n1/0\nb = 3")
+        run = self.kernel.run_cell("a = object()\n1/0\nb = 3")
         self.assertEqual(run.result["outputs"], ["a"])
 
     def test_old_values_are_not_kept_alive(self):
@@ -147,7 +147,7 @@ class TestRunOrder(KernelTest):
     def test_every_run_has_one_start_and_one_result(self):
         frame_types = []
         for code in ("1", "", "def f(:", "1/0", "import sys; sys.exit(3)", "raise KeyboardInterrupt"):
-            run = self.kernel.run(code)
+            run = self.kernel.run_cell(code)
             frame_types.append([f["type"] for f in run.frames if f["type"] in ("start_cell", "cell_result")])
             self.assertEqual(run.frames[0]["run_sequencer"], run.result["run_sequencer"])
             self.assertGreaterEqual(run.result["duration_ms"], 0)

@@ -232,8 +232,8 @@ class TestPlotlyPlots(KernelTest):
                 self.assert_plot(shown, "display_data")
                 self.assert_plot(displayed, "display_data")
                 self.assert_plot(last, "execute_result")
-                self.assertEqual(kernel.run("1").result["figure_outputs"], [])
-                self.assertEqual(kernel.run("f = f.update()").result["figure_outputs"], ["f"])
+                self.assertEqual(kernel.run_cell("1").result["figure_outputs"], [])
+                self.assertEqual(kernel.run_cell("f = f.update()").result["figure_outputs"], ["f"])
 
     @skip_unless_installed("plotly", "IPython", "nbformat")
     def test_pk3_another_plotly_renderer_is_called(self):

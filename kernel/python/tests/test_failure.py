@@ -127,18 +127,18 @@ class TestFailure(KernelTest):
                 self.assertTrue(lines[-1].startswith(last), lines[-1])
 
     def test_pk6_a_cell_that_uses_up_all_descriptors_is_reported(self):
-        self.kernel.run(
+        self.kernel.run_cell(
             "import os, resource\n"
             "resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50))\n"
             "held = []\n"
             "def hold():\n"
             "    while True: held.append(os.open('/dev/null', os.O_RDONLY))"
         )
-        run = self.kernel.run("hold()")
+        run = self.kernel.run_cell("hold()")
         self.assertEqual(run.error_output["ename"], "OSError")
         self.assertIn("Too many open files", run.error_output["evalue"])
         self.assertIn('  File "<cell c>", line 5, in hold\n', run.result["exception"])
-        run = self.kernel.run("1 / 0")
+        run = self.kernel.run_cell("1 / 0")
         self.assertTrue(run.result["exception"].endswith("ZeroDivisionError: division by zero\n"))
         self.run_ok("for descriptor in held: os.close(descriptor)")
         self.run_failing("1 / 0")
@@ -158,7 +158,7 @@ class TestFailure(KernelTest):
                         f"resource.setrlimit(resource.RLIMIT_{limit}, (most, most))\n"
                         "held = []"
                     )
-                    run = kernel.run(f"while True: held.append({fill})")
+                    run = kernel.run_cell(f"while True: held.append({fill})")
                     self.assertEqual(run.error_output["ename"], "MemoryError")
                     if "bytearray" in fill:  # else there is no memory for the frames
                         self.assertIn('  File "<cell c>", line 1', run.result["exception"])
@@ -170,19 +170,19 @@ class TestFailure(KernelTest):
         for name in ("len", "print", "open", "str", "list", "dict", "type", "isinstance", "super", "Exception"):
             with self.subTest(name=name):
                 self.run_ok(f"import builtins\ntheirs = builtins.{name}\nbuiltins.{name} = None")
-                run = self.kernel.run("1 / 0")
+                run = self.kernel.run_cell("1 / 0")
                 self.assertEqual(run.error_output["ename"], "ZeroDivisionError")
                 self.run_ok(f"builtins.{name} = theirs")
                 self.assertEqual(self.run_ok("40 + 2").shown_text, "42")
         self.run_ok("theirs = vars(builtins)\nfor name in dir(builtins): theirs[name] = None")
-        self.assertEqual(self.kernel.run("1 / 0").result["status"], "error")
+        self.assertEqual(self.kernel.run_cell("1 / 0").result["status"], "error")
         self.kernel.request("ping", "pong")
 
     def test_a_signal_handler_that_raises_at_any_moment_loses_no_frame(self):
         for code in ("x = [1]\nprint('x' * 3000)\ndisplay(3)\nx", "await asyncio.sleep(0)\nprint('x' * 3000)"):
             kernel = self.kernel = KernelProcess()
             self.addCleanup(kernel.close)
-            kernel.run(
+            kernel.run_cell(
                 "import asyncio, signal\n"
                 "def late(*_): raise TimeoutError('late')\n"
                 "signal.signal(signal.SIGALRM, late)\n"
@@ -190,13 +190,13 @@ class TestFailure(KernelTest):
             )
             failures = 0
             for _ in range(300):
-                run = kernel.run(code)
+                run = kernel.run_cell(code)
                 frame_types = [f["type"] for f in run.frames if f["type"] in ("start_cell", "cell_result")]
                 self.assertEqual(frame_types, ["start_cell", "cell_result", "start_cell"])
                 failures += run.result["status"] == "error"
             self.assertGreater(failures, 0)
             for code in ("signal.setitimer(signal.ITIMER_REAL, 0)", "signal.getsignal(signal.SIGALRM) is late"):
-                while (run := kernel.run(code)).result["status"] != "ok":
+                while (run := kernel.run_cell(code)).result["status"] != "ok":
                     pass
             self.assertEqual(run.shown_text, "True")
 
@@ -240,7 +240,7 @@ class TestFailure(KernelTest):
             "N.snapshot = S._compile = raises"
         )
         self.run_ok(spoil)
-        run = self.kernel.run("1")
+        run = self.kernel.run_cell("1")
         self.assertEqual(run.result["status"], "error")
         self.assertIn("OSError: spoiled", run.result["exception"])
         answer = self.kernel.execute_code("1")

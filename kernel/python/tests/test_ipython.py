@@ -10,8 +10,8 @@ class TestIPython(KernelTest):
     def test_pk4_plain_cells_do_not_load_ipython(self):
         for code in ("1 + 1", "x = [1] * 100\nx", "display(1)", "def f(): pass\nf", "get_ipython"):
             self.run_ok(code)
-        self.kernel.run("x = = 1")
-        self.kernel.run("1 / 0")
+        self.kernel.run_cell("x = = 1")
+        self.kernel.run_cell("1 / 0")
         self.assertEqual(self.run_ok(IS_IPYTHON_LOADED).shown_text, "False")
         self.run_ok("%pwd")
         self.assertEqual(self.run_ok(IS_IPYTHON_LOADED).shown_text, "True")
@@ -85,7 +85,7 @@ class TestIPython(KernelTest):
 
     def test_pk4_a_magic_without_percent_sign_runs(self):
         self.assertIn("pip ", self.run_ok("pip list --version").text())
-        self.assertEqual(self.kernel.run("cd / nowhere").text(), "")
+        self.assertEqual(self.kernel.run_cell("cd / nowhere").text(), "")
 
     def test_pk4_an_error_in_a_magic_fails_the_cell(self):
         self.run_ok("open('bad.py', 'w').write('def f():\\n    1 / 0\\nf()\\n')")

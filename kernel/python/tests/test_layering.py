@@ -39,7 +39,7 @@ def parse_layers() -> dict[str, set[str]]:
     return {part: set(imported.split()) for part, _, imported in lines}
 
 
-def part_of_module(module: str) -> str:
+def package_part_of_module(module: str) -> str:
     """Returns the part of the package to which a module belongs: "run" for "assay.run.cell".
 
     For a module that is in no folder it is the module: "kernel" for "assay.kernel".
@@ -102,23 +102,23 @@ class TestLayers(unittest.TestCase):
             name: find_imports(path, self.modules) for name, path in self.modules.items()
         }
 
-    def test_imports_follow_the_table(self) -> None:
+    def test_imports_follow_the_layer_table(self) -> None:
         allowed = parse_layers()
-        self.assertEqual(set(map(part_of_module, self.modules)), set(allowed), "the parts of the table")
+        self.assertEqual(set(map(package_part_of_module, self.modules)), set(allowed), "the parts of the table")
         for module, imported in sorted(self.graph.items()):
-            part = part_of_module(module)
+            part = package_part_of_module(module)
             for other in sorted(imported):
-                if part_of_module(other) not in allowed[part] | {part}:
+                if package_part_of_module(other) not in allowed[part] | {part}:
                     self.fail(f"{module} imports {other}, which its line in the table does not list")
 
-    def test_every_entry_of_the_table_is_used(self) -> None:
+    def test_every_entry_of_the_layer_table_is_used(self) -> None:
         used: dict[str, set[str]] = {}
         for module, imported in self.graph.items():
-            used.setdefault(part_of_module(module), set()).update(map(part_of_module, imported))
+            used.setdefault(package_part_of_module(module), set()).update(map(package_part_of_module, imported))
         for part, allowed in parse_layers().items():
             self.assertEqual(allowed - used[part], set(), f"what {part} may import but does not")
 
-    def test_the_table_points_upwards_only(self) -> None:
+    def test_the_layer_table_points_upwards_only(self) -> None:
         above: set[str] = set()
         for part, allowed in parse_layers().items():
             self.assertLessEqual(allowed, above, part)

@@ -1,7 +1,7 @@
 """Notebooks written for lplots run unchanged."""
 
 from harness import KernelTest
-from test_reactive import cells_run
+from test_reactive import ids_of_cells_run
 
 
 class TestLplots(KernelTest):
@@ -22,7 +22,7 @@ class TestLplots(KernelTest):
         self.assertEqual(self.run_ok("clusters()", "b").shown_text, "['alpha', 'alpha']")
         self.kernel.send("set_widget_value", data={"a/select_1": '"bravo"'})
         frames = self.kernel.receive_until("start_cell", cell_id=None)
-        self.assertEqual(cells_run(frames), ["a", "b"])
+        self.assertEqual(ids_of_cells_run(frames), ["a", "b"])
         shown = [f["output"]["data"]["text/plain"] for f in frames if f["type"] == "cell_output"]
         self.assertEqual(shown, ["['bravo', 'bravo']"])
 

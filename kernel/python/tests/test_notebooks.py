@@ -19,7 +19,7 @@ from harness import MATPLOTLIB_CACHE, TIMEOUT, KernelTest, Message, skip_unless_
 NOTEBOOKS = pathlib.Path(__file__).resolve().parent / "notebooks"
 
 
-class Outcome(NamedTuple):
+class CellOutcome(NamedTuple):
     """What is compared of a cell's run: results, printed text, the error, and MIME types of outputs."""
 
     results: list[str]  # text/plain of the last expression's value
@@ -35,16 +35,16 @@ class TestNotebooks(KernelTest):
         for path in sorted(NOTEBOOKS.glob("*.ipynb")):
             sources = _cell_sources(path)
             self.assertEqual(len(sources), 20, path.name)
-            expected = _run_in_ipykernel(sources)
+            expected = _run_notebook_in_ipykernel(sources)
             self.kernel.close()
             self.setUp()
             for number, (source, outcome) in enumerate(zip(sources, expected), 1):
                 with self.subTest(notebook=path.name, cell=number, source=source):
-                    self.assertEqual(self._run_in_this_kernel(source)._asdict(), outcome._asdict())
+                    self.assertEqual(self._run_notebook_in_assay_kernel(source)._asdict(), outcome._asdict())
 
-    def _run_in_this_kernel(self, source: str) -> Outcome:
-        run = self.kernel.run(source)
-        return _make_outcome(run.outputs, run.text(), run.text("stderr"))
+    def _run_notebook_in_assay_kernel(self, source: str) -> CellOutcome:
+        run = self.kernel.run_cell(source)
+        return _make_cell_outcome(run.outputs, run.text(), run.text("stderr"))
 
 
 def _cell_sources(path: pathlib.Path) -> list[str]:
@@ -52,7 +52,7 @@ def _cell_sources(path: pathlib.Path) -> list[str]:
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
-def _run_in_ipykernel(sources: list[str]) -> list[Outcome]:
+def _run_notebook_in_ipykernel(sources: list[str]) -> list[CellOutcome]:
     from jupyter_client.manager import start_new_kernel  # type: ignore[import]
 
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def _run_in_ipykernel(sources: list[str]) -> list[Outcome]:
             manager.shutdown_kernel(now=True)
 
 
-def _run_cell(client: Any, source: str) -> Outcome:
+def _run_cell(client: Any, source: str) -> CellOutcome:
     outputs: list[Message] = []
     texts = {"stdout": "", "stderr": ""}
 
@@ -86,15 +86,15 @@ def _run_cell(client: Any, source: str) -> Outcome:
     client.execute_interactive(
         source, output_hook=keep, timeout=TIMEOUT, allow_stdin=False, stop_on_error=False
     )
-    return _make_outcome(outputs, texts["stdout"], texts["stderr"])
+    return _make_cell_outcome(outputs, texts["stdout"], texts["stderr"])
 
 
-def _make_outcome(outputs: list[Message], stdout: str, stderr: str) -> Outcome:
+def _make_cell_outcome(outputs: list[Message], stdout: str, stderr: str) -> CellOutcome:
     shown = [output for output in outputs if output["output_type"] != "error"]
     results = [o["data"]["text/plain"] for o in shown if o["output_type"] == "execute_result"]
     errors = [o["traceback"][-1].splitlines()[-1] for o in outputs if o not in shown]
     rich = [sorted(set(output["data"]) - {"text/plain"}) for output in shown]
-    return Outcome(
+    return CellOutcome(
         [_normalize(text) for text in results],
         _normalize(stdout),
         _normalize(stderr),

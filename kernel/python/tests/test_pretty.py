@@ -104,6 +104,6 @@ class TestPretty(KernelTest):
         ):
             with self.subTest(code=code):
                 self.kernel.run_until_begun(code)
-                self.assertEqual(self.kernel.stop().result["status"], "interrupted")
+                self.assertEqual(self.kernel.stop_cell().result["status"], "interrupted")
 
 

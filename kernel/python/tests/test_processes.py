@@ -36,11 +36,11 @@ class TestProcesses(KernelTest):
         """
         self.kernel.run_until_begun(code)
         started = time.monotonic()
-        run = self.kernel.stop()
+        run = self.kernel.stop_cell()
         self.assertLess(time.monotonic() - started, within)
         self.assertEqual(run.result["status"], "interrupted", run.result["exception"])
         ended = time.monotonic() + 5  # they are killed, but may take a while to go
-        while left := _other_processes(self.kernel.process.pid):
+        while left := _other_processes_of_session(self.kernel.process.pid):
             if time.monotonic() > ended:
                 for pid in left:
                     process_tree._send_signal(pid, signal.SIGKILL)
@@ -87,7 +87,7 @@ class TestProcesses(KernelTest):
         self.kernel.run_until_begun(
             "import subprocess\np = subprocess.Popen(['sleep', '4747'])\nprint('begun')\np.wait()"
         )
-        self.kernel.stop()
+        self.kernel.stop_cell()
         self.assertEqual(self.run_ok("p.poll()\nx = p.kill()\np.wait()").shown_text, "-9")
 
     @skip_unless_installed("IPython")
@@ -161,15 +161,15 @@ class TestProcessTree(unittest.TestCase):
 
 
 def _is_running(pid: int) -> bool:
-    stat = process_tree._read_stat(str(pid))
+    stat = process_tree._read_process_stat(str(pid))
     return bool(stat) and stat[0] not in (b"Z", b"X")
 
 
-def _other_processes(session: int) -> dict[int, bytes]:
+def _other_processes_of_session(session: int) -> dict[int, bytes]:
     """Returns the command lines of the processes of a session, except of its leader, by process id."""
     lines = {}
     for entry in os.listdir("/proc"):
-        stat = process_tree._read_stat(entry) if entry.isdigit() and int(entry) != session else []
+        stat = process_tree._read_process_stat(entry) if entry.isdigit() and int(entry) != session else []
         if stat and int(stat[3]) == session and stat[0] not in (b"Z", b"X"):
             with contextlib.suppress(OSError), open(f"/proc/{entry}/cmdline", "rb") as line:
                 lines[int(entry)] = line.read()

@@ -25,7 +25,7 @@ def frame_events(frames):
     return events
 
 
-def cells_run(frames):
+def ids_of_cells_run(frames):
     """Returns the ids of the cells that have a cell_result in frames, in order."""
     return [frame["cell_id"] for frame in frames if frame["type"] == "cell_result"]
 
@@ -67,7 +67,7 @@ class ReactiveTest(KernelTest):
         """Runs cells, given as source by id. Fails the test if one fails or makes another cell run again."""
         for cell_id, source in sources.items():
             run = self.run_ok(source, cell_id)
-            self.assertEqual(cells_run(run.frames), [cell_id])
+            self.assertEqual(ids_of_cells_run(run.frames), [cell_id])
 
     def text_of_cell(self, frames, cell):
         """Returns the text that a cell printed, according to frames."""
@@ -79,7 +79,7 @@ class ReactiveTest(KernelTest):
 
     def cells_rerun_by(self, code, cell_id="z"):
         """Runs a cell, and returns the ids of the cells that run again because of it, in order."""
-        return cells_run(self.frames_of_run(code, cell_id))[1:]
+        return ids_of_cells_run(self.frames_of_run(code, cell_id))[1:]
 
 
 class TestSignal(ReactiveTest):
@@ -139,7 +139,7 @@ class TestSignal(ReactiveTest):
         self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", b="print(s(), t())")
         frames = self.frames_of_run("s(2)\nt.value = 2\ns.value = 3\nprint(s.sample(), t.sample())")
         self.assertEqual((self.text_of_cell(frames, "z"), self.text_of_cell(frames, "b")), ("1 1\n", "3 2\n"))
-        self.assertEqual(cells_run(frames), ["z", "b"])
+        self.assertEqual(ids_of_cells_run(frames), ["z", "b"])
 
     def test_pk9_writing_an_equal_value_reruns_nothing(self):
         self.run_cells(
@@ -271,7 +271,7 @@ class TestRerunOrder(ReactiveTest):
             b="t(s())",
         )
         frames = self.frames_of_run("s(2)")
-        self.assertEqual(cells_run(frames), ["z", "b", "c", "d"])
+        self.assertEqual(ids_of_cells_run(frames), ["z", "b", "c", "d"])
         self.assertEqual(self.text_of_cell(frames, "d"), "2 2\n")
         queues = [frame["queue"] for frame in frames if frame["type"] == "run_queue"]
         self.assertEqual(queues, [["b", "d"], ["d"], ["c", "d"], ["d"], []])
@@ -316,7 +316,7 @@ class TestRerunOrder(ReactiveTest):
         for cell in ("x", "d", "y"):
             self.kernel.send("run_cell", cell_id=cell, code="s.sample()")
         frames = self.release_held_cell_and_finish()
-        self.assertEqual(cells_run(frames), ["c", "b", "x", "d", "y"])
+        self.assertEqual(ids_of_cells_run(frames), ["c", "b", "x", "d", "y"])
         queues = [frame["queue"] for frame in frames if frame["type"] == "run_queue"]
         self.assertEqual(queues[2:4], [["x", "d", "y"], ["b", "x", "d", "y"]])
 
@@ -365,7 +365,7 @@ class TestRerunOrder(ReactiveTest):
         self.kernel.send("run_cell", cell_id="c", code="s(2)")
         self.kernel.receive_until_printed("begun\n")
         self.kernel.send("stop_cell", cell_id="b")
-        self.assertEqual(cells_run(self.release_held_cell_and_finish()), ["b", "slow"])
+        self.assertEqual(ids_of_cells_run(self.release_held_cell_and_finish()), ["b", "slow"])
         self.assertEqual(self.cells_rerun_by("s(3)"), ["slow", "b"])
 
     def test_pk10_a_failing_cell_keeps_the_others_running(self):
@@ -399,17 +399,17 @@ class TestReactiveLoop(ReactiveTest):
 
     def test_the_error_of_a_reactive_loop_names_both_cells(self):
         self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(0), Signal(0)", other="s()", p="if s() > 0: t(s() + 1)")
-        frames = self.kernel.run("s(t() + 1)", "q").frames
-        self.assertEqual(cells_run(frames).count("p"), 21)
-        self.assertEqual(cells_run(frames).count("q"), 21)
+        frames = self.kernel.run_cell("s(t() + 1)", "q").frames
+        self.assertEqual(ids_of_cells_run(frames).count("p"), 21)
+        self.assertEqual(ids_of_cells_run(frames).count("q"), 21)
         self.assertIn("p writes t, which q reads; q writes s, which p reads", self.reactive_loop_error(frames, "p"))
         frames = self.frames_of_run("t(1000)")
-        self.assertEqual(cells_run(frames)[:3], ["z", "q", "p"], "q runs before p, because of what they read and wrote before")
+        self.assertEqual(ids_of_cells_run(frames)[:3], ["z", "q", "p"], "q runs before p, because of what they read and wrote before")
 
     def test_a_reactive_loop_whose_value_settles_ends_without_error(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
         frames = self.frames_of_run("s(min(s() + 1, 15))", "l")
-        self.assertEqual(cells_run(frames), ["l"] * 16)
+        self.assertEqual(ids_of_cells_run(frames), ["l"] * 16)
 
     def test_twenty_reruns_of_one_cause_are_allowed(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
@@ -419,21 +419,21 @@ class TestReactiveLoop(ReactiveTest):
     def test_stopping_a_cell_ends_its_reactive_loop(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(0)")
         self.kernel.run_until_begun(HOLD_CODE + "\ns(s() + 1)", "l")
-        run = self.kernel.stop("l")
+        run = self.kernel.stop_cell("l")
         self.assertEqual(frame_events(run.frames), [("cell_result", "l", "interrupted"), IDLE])
 
     def test_many_writers_of_one_reader_are_not_a_loop(self):
         """One cell reads 30 signals, each of which another cell writes, without being stopped as a loop."""
         self.run_cells(a=IMPORT_SIGNAL + "go = Signal(0)\ns = [Signal(0) for i in range(30)]", last="[x() for x in s]")
         for i in range(30):
-            self.kernel.run(f"s[{i}](go())", f"w{i}")
+            self.kernel.run_cell(f"s[{i}](go())", f"w{i}")
         self.assertEqual(self.cells_rerun_by("go(1)"), [f"w{i}" for i in range(30)] + ["last"])
 
 
 class TestFailedAndStoppedRuns(ReactiveTest):
     def test_writes_of_a_failing_run_are_dropped_and_reported(self):
         self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", b="s()", c="t()")
-        run = self.kernel.run("s(2)\nt(2)\n1 / 0", "z")
+        run = self.kernel.run_cell("s(2)\nt(2)\n1 / 0", "z")
         self.assertEqual(frame_events(run.frames), [("start_cell", "z"), ("cell_result", "z", "error"), IDLE])
         self.assertEqual(run.text("stderr"), "The run failed or was stopped: its writes to s, t are dropped.\n")
         self.assertEqual(self.run_ok("s.sample(), t.sample()").shown_text, "(1, 1)")
@@ -442,7 +442,7 @@ class TestFailedAndStoppedRuns(ReactiveTest):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         for leave in ("exit()", "import sys; sys.exit(0)"):
             with self.subTest(leave=leave):
-                self.assertEqual(cells_run(self.kernel.run(f"s(s.sample() + 1)\n{leave}", "z").frames), ["z", "b"])
+                self.assertEqual(ids_of_cells_run(self.kernel.run_cell(f"s(s.sample() + 1)\n{leave}", "z").frames), ["z", "b"])
 
     def test_writes_of_a_stopped_run_are_dropped(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
@@ -453,7 +453,7 @@ class TestFailedAndStoppedRuns(ReactiveTest):
         ):
             with self.subTest(code=code):
                 self.kernel.run_until_begun(code)
-                run = self.kernel.stop()
+                run = self.kernel.stop_cell()
                 self.assertEqual(frame_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
                 self.assertIn("its writes to s are dropped", run.text("stderr"))
                 self.assertEqual(self.run_ok("s.sample()", "y").shown_text, "1")
@@ -464,13 +464,13 @@ class TestFailedAndStoppedRuns(ReactiveTest):
             b="s()",
         )
         self.kernel.run_until_begun("s(A())")
-        run = self.kernel.stop()
+        run = self.kernel.stop_cell()
         self.assertEqual(frame_events(run.frames), [("cell_result", "c", "interrupted"), IDLE])
         self.assertIn("its writes to s are dropped", run.text("stderr"))
 
     def test_a_failing_run_subscribes_to_what_it_has_read(self):
         self.run_cells(a=IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)")
-        self.kernel.run("s()\n1 / 0\nt()", "b")
+        self.kernel.run_cell("s()\n1 / 0\nt()", "b")
         self.assertEqual(self.cells_rerun_by("t(2)"), [])
         self.assertEqual(self.cells_rerun_by("s(2)"), ["b"])
 
@@ -479,7 +479,7 @@ class TestRedefinition(ReactiveTest):
     def test_a_redefined_signal_keeps_its_readers(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
         frames = self.frames_of_run(IMPORT_SIGNAL + "s = Signal(2)", "a")
-        self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "2\n"))
+        self.assertEqual((ids_of_cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "2\n"))
         self.assertEqual(self.cells_rerun_by("s(3)"), ["b"])
 
     def test_redefining_a_signal_with_an_equal_value_reruns_nothing(self):
@@ -490,7 +490,7 @@ class TestRedefinition(ReactiveTest):
     def test_signal_writes_after_a_redefinition_take_effect(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
         frames = self.frames_of_run(IMPORT_SIGNAL + "s(7)\ns = Signal(2)\ns(3)", "a")
-        self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "3\n"))
+        self.assertEqual((ids_of_cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "3\n"))
         self.assertEqual(self.cells_rerun_by("s(8)\ns = Signal(3)", "a"), [], "the write came before the redefinition")
 
     def test_the_defining_cell_does_not_rerun_for_its_own_redefinition(self):
@@ -501,7 +501,7 @@ class TestRedefinition(ReactiveTest):
     def test_the_defining_cell_reruns_for_a_value_written_after_it_read(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)")
         frames = self.frames_of_run("s = Signal(1)\nif s() == 1 and not globals().get('once'):\n    once = True\n    s(2)", "a")
-        self.assertEqual(cells_run(frames), ["a", "a"])
+        self.assertEqual(ids_of_cells_run(frames), ["a", "a"])
 
     def test_old_and_new_signal_are_the_same_after_a_redefinition(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\nkeep = [s]", b="keep[0]()")
@@ -527,21 +527,21 @@ class TestRedefinition(ReactiveTest):
 
     def test_a_failing_run_redefines_signals(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
-        frames = self.kernel.run(IMPORT_SIGNAL + "s = Signal(2)\n1 / 0", "a").frames
-        self.assertEqual((cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "2\n"))
+        frames = self.kernel.run_cell(IMPORT_SIGNAL + "s = Signal(2)\n1 / 0", "a").frames
+        self.assertEqual((ids_of_cells_run(frames), self.text_of_cell(frames, "b")), (["a", "b"], "2\n"))
 
     def test_a_stopped_run_redefines_signals_but_reruns_nothing(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.kernel.run_until_begun("s = Signal(2)\nprint('begun')\nwhile True: pass", "a")
-        run = self.kernel.stop("a")
-        self.assertEqual(cells_run(run.frames), ["a"])
+        run = self.kernel.stop_cell("a")
+        self.assertEqual(ids_of_cells_run(run.frames), ["a"])
         self.assertEqual(run.text("stderr"), "Stopped: b will not run again.\n")
         self.assertEqual(self.run_ok("s.sample()").shown_text, "2")
 
     def test_execute_code_can_redefine_a_signal(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.kernel.execute_code("s = Signal(2)")
-        self.assertEqual(cells_run(self.kernel.receive_until("start_cell", cell_id=None)), ["b"])
+        self.assertEqual(ids_of_cells_run(self.kernel.receive_until("start_cell", cell_id=None)), ["b"])
 
 
 class TestWritesOutsideOfCells(ReactiveTest):
@@ -575,7 +575,7 @@ class TestWritesOutsideOfCells(ReactiveTest):
         self.kernel.send("execute_code", code=f"t(2)\nawait asyncio.sleep(0)\n{last}\ns.sample()", session="y")
         frames = self.kernel.receive_until("start_cell", cell_id=None)
         answers = [f["result"] for f in frames if f["type"] == "execute_code_response"]
-        self.assertEqual((answers, cells_run(frames)), (["1", "2"], ["b"]))
+        self.assertEqual((answers, ids_of_cells_run(frames)), (["1", "2"], ["b"]))
         self.assertEqual(self.run_ok("s.sample(), t.sample()").shown_text, "(2, 2)")
 
     def test_pk14_signals_first_imported_by_code_that_awaits(self):
@@ -586,7 +586,7 @@ class TestWritesOutsideOfCells(ReactiveTest):
     def test_a_write_of_a_thread_belongs_to_the_present_run(self):
         self.run_cells(a=IMPORT_SIGNAL + "import threading\ns = Signal(1)", b="s()")
         frames = self.frames_of_run("t = threading.Thread(target=lambda: s(2))\nt.start()\nt.join()\ns.sample()", "c")
-        self.assertEqual(cells_run(frames), ["c", "b"])
+        self.assertEqual(ids_of_cells_run(frames), ["c", "b"])
         self.assertEqual(RunRecord(frames[:4]).shown_text, "1")
 
     def test_a_write_between_runs_is_applied_at_once(self):
@@ -598,7 +598,7 @@ class TestWritesOutsideOfCells(ReactiveTest):
                 self.run_ok(IMPORT_SIGNAL + "s, t = Signal(1), Signal(1)", "a")
                 self.run_ok("s(), t()", "b")
                 self.run_cells(c=write)
-                self.assertEqual(set(cells_run(self.release_held_cell_and_finish())), {"b"})
+                self.assertEqual(set(ids_of_cells_run(self.release_held_cell_and_finish())), {"b"})
 
     def test_requests_are_answered_while_a_reading_cell_runs(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)")
@@ -607,7 +607,7 @@ class TestWritesOutsideOfCells(ReactiveTest):
         self.assertEqual(answer["cell_reactivity"]["b"]["depends_on_signals"], ["s"])
         self.assertIs(self.kernel.globals_summary()["s"]["signal"], True)
         self.assertEqual(self.kernel.request("debug_state", "debug_state")["data"]["running"], ["b"])
-        self.kernel.stop("b")
+        self.kernel.stop_cell("b")
 
     def test_pk14_a_reset_leaves_no_signals(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)\nimport builtins\nbuiltins.kept = s", b="s()")

@@ -63,28 +63,28 @@ def run_sandboxed(action: Callable[[], Any], **steps: Any) -> Any:
     return json.loads(text)
 
 
-def process_status() -> dict[str, str]:
+def read_own_process_status() -> dict[str, str]:
     with open("/proc/self/status") as lines:
         return dict(line.rstrip("\n").split(":\t", 1) for line in lines if ":\t" in line)
 
 
-def encode_filter(*instructions: tuple[int, int, int, int]) -> str:
+def encode_seccomp_filter(*instructions: tuple[int, int, int, int]) -> str:
     program = b"".join(struct.pack("HBBI", *instruction) for instruction in instructions)
     return base64.b64encode(program).decode()
 
 
 class TestSandboxSteps(unittest.TestCase):
     def test_all_capabilities_are_dropped(self) -> None:
-        result = run_sandboxed(process_status)
+        result = run_sandboxed(read_own_process_status)
         for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
             self.assertEqual(int(result[name], 16), 0, name)
         self.assertEqual(result["NoNewPrivs"], "1")
 
     def test_capabilities_are_dropped_from_the_bounding_set(self) -> None:
-        if not int(process_status()["CapEff"], 16) & 1 << 8:
-            self.assertIn("drop capabilities", run_sandboxed(process_status, bounding=1))
+        if not int(read_own_process_status()["CapEff"], 16) & 1 << 8:
+            self.assertIn("drop capabilities", run_sandboxed(read_own_process_status, bounding=1))
             return
-        self.assertEqual(int(run_sandboxed(process_status, bounding=2)["CapBnd"], 16) & 3, 0)
+        self.assertEqual(int(run_sandboxed(read_own_process_status, bounding=2)["CapBnd"], 16) & 3, 0)
 
     @unittest.skipUnless(HAS_LANDLOCK, "this kernel has no Landlock")
     def test_landlock_allows_only_the_listed_paths(self) -> None:
@@ -120,7 +120,7 @@ class TestSandboxSteps(unittest.TestCase):
     def test_a_seccomp_filter_blocks_its_system_call(self) -> None:
         load, equals, answer = 0x20, 0x15, 0x06
         refused, allowed = (answer, 0, 0, 0x00050007), (answer, 0, 0, 0x7FFF0000)
-        code = encode_filter((load, 0, 0, 0), (equals, 0, 1, GETPPID or 0), refused, allowed)
+        code = encode_seccomp_filter((load, 0, 0, 0), (equals, 0, 1, GETPPID or 0), refused, allowed)
 
         def ask() -> list[int]:
             import ctypes
@@ -129,7 +129,7 @@ class TestSandboxSteps(unittest.TestCase):
 
         self.assertEqual(run_sandboxed(ask, filter=code), [-1, 7])
         self.assertEqual(run_sandboxed(ask)[0], os.getpid())
-        self.assertIn("OSError: [Errno 22] prctl 22", run_sandboxed(ask, filter=encode_filter((0, 0, 0, 0))))
+        self.assertIn("OSError: [Errno 22] prctl 22", run_sandboxed(ask, filter=encode_seccomp_filter((0, 0, 0, 0))))
 
     def test_limits_are_lowered_and_never_raised(self) -> None:
         def limit() -> tuple[int, int]:

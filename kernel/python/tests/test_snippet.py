@@ -177,7 +177,7 @@ class TestExecuteCode(KernelTest):
         self.kernel.send("stop_cell", agent_tx_id="e")
         answer = self.kernel.receive_until("execute_code_response")[-1]
         self.assertEqual((answer["agent_tx_id"], answer["status"]), ("e", "interrupted"))
-        self.kernel.stop()
+        self.kernel.stop_cell()
         self.assertNotIn("never", self.kernel.globals_summary())
 
 

@@ -10,7 +10,7 @@ from harness import TIMEOUT, IMPORT_ROOT, KernelProcess, KernelTest, RunRecord
 
 
 class TestKernelStart(KernelTest):
-    def test_ready_comes_first_and_describes_the_kernel(self):
+    def test_the_ready_message_comes_first_and_describes_the_kernel(self):
         self.assertEqual(
             self.kernel.ready,
             {
@@ -41,7 +41,7 @@ class TestKernelStart(KernelTest):
         )
         self.assertEqual(run.shown_text, "[]")
 
-    def test_the_folder_comes_first_on_the_path_and_the_kernel_is_not_on_it(self):
+    def test_sys_path_begins_with_the_working_folder_and_lacks_the_kernel(self):
         (self.kernel.folder / "cwd" / "channel.py").write_text("mine = 1")
         (self.kernel.folder / "cwd" / "run.py").write_text("mine = 2")
         run = self.run_ok(
@@ -80,7 +80,7 @@ class TestKernelEnd(KernelTest):
         self.assertEqual(self.kernel.process.wait(TIMEOUT), -signal.SIGTERM)
 
     def test_a_user_thread_does_not_keep_the_kernel_alive(self):
-        self.kernel.run("import threading\nthreading.Thread(target=threading.Event().wait).start()")
+        self.kernel.run_cell("import threading\nthreading.Thread(target=threading.Event().wait).start()")
         self.assertEqual(self.kernel.close(), 0)
 
     def test_an_invalid_frame_length_ends_the_kernel_with_a_message(self):
@@ -127,7 +127,7 @@ class TestRequests(KernelTest):
                 self.assertIn(expected_text, answer["data"]["message"])
         self.assertEqual(self.run_ok("1 + 1").result["run_sequencer"], 1)
 
-    def test_init_is_not_answered(self):
+    def test_the_init_message_is_not_answered(self):
         self.kernel.send("init", widget_states={}, kernel_pid=1)
         self.kernel.send("ping", agent_tx_id="p")
         self.assertEqual(self.kernel.receive(), {"type": "pong", "agent_tx_id": "p"})
@@ -146,7 +146,7 @@ class TestRequests(KernelTest):
         self.assertEqual(answer["agent_tx_id"], "r")
 
     def test_summaries_are_also_answered_as_agent_actions(self):
-        self.kernel.run("x = 1")
+        self.kernel.run_cell("x = 1")
         answer = self.kernel.request(
             "agent_action", "agent_action_response", action="request_globals_summary", tx_id="a"
         )

@@ -14,7 +14,7 @@ class TestStop(KernelTest):
         """
         self.kernel.run_until_begun(code)
         started = time.monotonic()
-        run = self.kernel.stop()
+        run = self.kernel.stop_cell()
         self.assertLess(time.monotonic() - started, within)
         self.assertEqual(run.result["status"], "interrupted", run.result["exception"])
         self.assertEqual(self.run_ok("40 + 2").shown_text, "42")
@@ -136,7 +136,7 @@ class TestStop(KernelTest):
             "print('begun')\n"
             "await asyncio.sleep(60)"
         )
-        self.kernel.stop()
+        self.kernel.stop_cell()
         self.assertEqual(self.run_ok("await task\nn").shown_text, "8")
 
     def test_pk7_a_stopped_run_has_a_traceback(self):
@@ -213,7 +213,7 @@ class TestStop(KernelTest):
         self.assertEqual(frames[0]["queue"], ["y"])
         self.kernel.send("dispose_cell", cell_id="y")
         self.assertEqual(self.kernel.receive_until("cell_result")[-1]["cell_id"], "y")
-        self.assertEqual(self.kernel.stop().result["cell_id"], "c")
+        self.assertEqual(self.kernel.stop_cell().result["cell_id"], "c")
         self.assertNotIn("never", self.kernel.globals_summary())
 
     def test_dispose_stops_a_running_cell(self):
@@ -256,6 +256,6 @@ class TestStop(KernelTest):
         for _ in range(15):
             self.kernel.run_until_begun("print('begun')\nwhile True: pass")
             started = time.monotonic()
-            self.kernel.stop()
+            self.kernel.stop_cell()
             times.append(time.monotonic() - started)
         self.assertLess(statistics.median(times), 0.050)

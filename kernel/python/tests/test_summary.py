@@ -158,7 +158,7 @@ class TestSummary(KernelTest):
             times.append(time.monotonic() - started)
             self.kernel.request("ping", "pong")
         self.assertLess(sorted(times)[20], 0.025)
-        self.assertEqual(self.kernel.stop().result["status"], "interrupted")
+        self.assertEqual(self.kernel.stop_cell().result["status"], "interrupted")
 
     def test_pk1_a_repr_never_runs_on_the_cell_s_thread(self):
         self.run_ok(

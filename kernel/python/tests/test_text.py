@@ -39,7 +39,7 @@ class TestPrintedText(KernelTest):
             with self.subTest(code=code):
                 self.kernel.send("run_cell", cell_id="c", code=f"{code}\nimport time\ntime.sleep(60)")
                 self.kernel.receive_until("kernel_stdio", data="now")
-                self.kernel.stop()
+                self.kernel.stop_cell()
 
     def test_pk5_text_of_children_and_c_code_is_written_before_the_result(self):
         for number, code in enumerate(

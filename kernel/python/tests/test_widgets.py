@@ -3,7 +3,7 @@
 import json
 
 from harness import skip_unless_installed
-from test_reactive import HOLD_CODE, IDLE, ReactiveTest, cells_run, frame_events
+from test_reactive import HOLD_CODE, IDLE, ReactiveTest, frame_events, ids_of_cells_run
 
 IMPORT_WIDGETS = "from assay.widgets import *\n"
 
@@ -26,7 +26,7 @@ class WidgetTest(ReactiveTest):
         data = {f"c/{key}": json.dumps(value) for key, value in values.items()}
         self.kernel.send("set_widget_value", data=data)
 
-    def error_of_setting(self, key, value):
+    def error_of_setting_widget(self, key, value):
         """Sets a widget of the cell c that no cell reads. Returns the error in the answer, or "" if there is none."""
         text = value if isinstance(value, str) else json.dumps(value)
         answer = self.kernel.request(
@@ -157,7 +157,7 @@ class TestWidgetStates(WidgetTest):
         self.assertIn("only the code of a running cell", run.text("stderr"))
 
     def test_pk11_widgets_of_a_failing_cell_are_sent(self):
-        run = self.kernel.run(IMPORT_WIDGETS + "w_text_output('No data')\nexit()")
+        run = self.kernel.run_cell(IMPORT_WIDGETS + "w_text_output('No data')\nexit()")
         self.assertEqual([kind for kind, *_ in frame_events(run.frames)], ["start_cell", "cell_widgets", "cell_result", "start_cell"])
 
     def test_pk11_updated_widgets_lists_the_widgets_that_changed(self):
@@ -269,8 +269,8 @@ class TestSettingWidgetValues(WidgetTest):
             ("n", "{", "the value is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         ):  # fmt: skip
             with self.subTest(key=key, value=value):
-                self.assertEqual(self.error_of_setting(key, value), error)
-        self.assertIn("not JSON", self.error_of_setting("t", "[" * 100_000))
+                self.assertEqual(self.error_of_setting_widget(key, value), error)
+        self.assertIn("not JSON", self.error_of_setting_widget("t", "[" * 100_000))
         answer = self.kernel.request("set_widget_value", "set_widget_value_response", data={"c/n": 1})
         self.assertEqual(answer["errors"], {"c/n": "the value is not a string of JSON"})
 
@@ -313,13 +313,13 @@ class TestSettingWidgetValues(WidgetTest):
         self.send_widget_values(a=1)
         self.kernel.send("ping")
         self.assertEqual([f["type"] for f in self.kernel.receive_until("pong")], ["set_widget_value_response", "pong"])
-        self.assertEqual(cells_run(self.run_ok("2", "d").frames), ["d"])
+        self.assertEqual(ids_of_cells_run(self.run_ok("2", "d").frames), ["d"])
 
     def test_a_value_set_from_outside_survives_a_rerun_of_its_cell(self):
         code = "a = w_select('', ['x', 'y'], default='x', key='a')\nprint(a.value)"
         self.make_widgets(code)
         frames = self.set_widget_values(a="y")
-        self.assertEqual((cells_run(frames), [f["data"] for f in frames if "data" in f]), (["c"], ["y\n"]))
+        self.assertEqual((ids_of_cells_run(frames), [f["data"] for f in frames if "data" in f]), (["c"], ["y\n"]))
         self.assertEqual(self.run_ok(code).text(), "y\n")
         self.assertEqual(self.run_ok(code.replace("'y']", "'z']")).text(), "x\n", "y is no longer an option")
         self.assertEqual(self.run_ok(code).text(), "x\n", "the value was forgotten")
@@ -327,27 +327,27 @@ class TestSettingWidgetValues(WidgetTest):
     def test_readers_follow_the_widget_that_replaces_theirs(self):
         self.make_widgets("a = w_slider(key='a', value=1)")
         self.run_ok("print(a.value)", "r")
-        self.assertEqual(cells_run(self.run_ok("a = w_slider(key='a', value=1)", "c").frames), ["c"])
-        self.assertEqual(cells_run(self.run_ok("a = w_slider(key='a', value=2)", "c").frames), ["c", "r"])
-        self.assertEqual(cells_run(self.set_widget_values(a=7)), ["r"])
+        self.assertEqual(ids_of_cells_run(self.run_ok("a = w_slider(key='a', value=1)", "c").frames), ["c"])
+        self.assertEqual(ids_of_cells_run(self.run_ok("a = w_slider(key='a', value=2)", "c").frames), ["c", "r"])
+        self.assertEqual(ids_of_cells_run(self.set_widget_values(a=7)), ["r"])
 
     def test_readers_are_kept_while_their_widget_is_not_made(self):
         self.make_widgets("a = w_slider(key='a')")
         self.run_ok("a.value", "r")
         for broken in ("1 / 0", "x = = 1", "exit()", "1"):
             with self.subTest(broken=broken):
-                self.kernel.run(broken)
+                self.kernel.run_cell(broken)
                 frames = self.run_ok("a = w_slider(key='a')", "c").frames
-                self.assertEqual(cells_run(frames), ["c"])
+                self.assertEqual(ids_of_cells_run(frames), ["c"])
                 self.run_value += 1
-                self.assertEqual(cells_run(self.set_widget_values(a=self.run_value)), ["r"])
+                self.assertEqual(ids_of_cells_run(self.set_widget_values(a=self.run_value)), ["r"])
 
     def test_widget_keys_of_cells_whose_id_has_slashes(self):
         self.make_widgets("a = w_slider(key='x/a')", "c/d")
         self.run_ok("a.value", "r")
         self.kernel.send("set_widget_value", data={"c/d/x/a": "1"})
         frames = self.kernel.receive_until("start_cell", cell_id=None)
-        self.assertEqual((cells_run(frames), list(self.widget_states(frames))), (["r"], ["c/d"]))
+        self.assertEqual((ids_of_cells_run(frames), list(self.widget_states(frames))), (["r"], ["c/d"]))
 
     def test_a_widget_can_be_set_while_its_cell_runs(self):
         self.make_widgets("a = w_slider(key='a')")
@@ -397,18 +397,18 @@ class TestSettingWidgetValues(WidgetTest):
         self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')")
         self.run_ok("a.value + b.value", "r")
         self.make_widgets("a = w_slider(key='a')")
-        self.assertEqual(self.error_of_setting("b", 1), "there is no such widget")
-        self.assertEqual(cells_run(self.set_widget_values(a=1)), ["r"])
+        self.assertEqual(self.error_of_setting_widget("b", 1), "there is no such widget")
+        self.assertEqual(ids_of_cells_run(self.set_widget_values(a=1)), ["r"])
 
     def test_pk10_disposing_a_cell_forgets_its_widgets_and_their_values(self):
         self.make_widgets("a = w_slider(key='a')")
         self.set_one_widget_value("a", 4)
         self.kernel.send("dispose_cell", cell_id="c")
-        self.assertEqual(self.error_of_setting("a", 1), "there is no such widget")
+        self.assertEqual(self.error_of_setting_widget("a", 1), "there is no such widget")
         self.assertEqual(self.make_widgets("a = w_slider(key='a')")["c/a"]["value"], 0)
 
     def set_one_widget_value(self, key, value):
-        self.assertEqual(self.error_of_setting(key, value), "")
+        self.assertEqual(self.error_of_setting_widget(key, value), "")
         self.kernel.receive_until("cell_widgets")
 
     def test_a_stopped_re_run_keeps_the_widgets(self):
@@ -423,7 +423,7 @@ class TestSettingWidgetValues(WidgetTest):
         self.assertEqual(list(frames[-2]["widget_state"]), ["s/b"])
 
     def test_a_reactive_loop_keeps_the_widgets(self):
-        frames = self.kernel.run(IMPORT_WIDGETS + "from assay import Signal\ns = globals().get('s') or Signal(0)\nw_slider(key='a')\ns(s() + 1)").frames
+        frames = self.kernel.run_cell(IMPORT_WIDGETS + "from assay import Signal\ns = globals().get('s') or Signal(0)\nw_slider(key='a')\ns(s() + 1)").frames
         self.assertEqual(frame_events(frames)[-3:], [("cell_widgets", "c"), ("cell_result", "c", "error"), IDLE])
         self.assertEqual(list(self.widget_states(frames)["c"]), ["c/a"])
 
@@ -432,11 +432,11 @@ class TestSettingWidgetValues(WidgetTest):
         self.run_ok("print('r', go.value, n.value)", "r")
         frames = self.set_widget_values(go=True)
         printed = "".join(f["data"] for f in frames if f["type"] == "kernel_stdio")
-        self.assertEqual((cells_run(frames), printed), (["c", "r"], "own True\nr True 0\n"))
+        self.assertEqual((ids_of_cells_run(frames), printed), (["c", "r"], "own True\nr True 0\n"))
         self.assertEqual(self.widget_states(frames)["c"]["c/go"]["value"], 1)
         frames = self.set_widget_values(n=5)
         self.assertEqual([f["data"] for f in frames if f["type"] == "kernel_stdio"], ["r False 5\n"])
-        self.assertEqual(cells_run(self.set_widget_values(go=True)), ["c", "r"])
+        self.assertEqual(ids_of_cells_run(self.set_widget_values(go=True)), ["c", "r"])
         self.assertEqual(self.run_ok("go.value", "new").shown_text, "False")
         self.assertEqual(self.kernel.execute_code("go.value")["result"], "False")
 
@@ -452,7 +452,7 @@ class TestSettingWidgetValues(WidgetTest):
         self.make_widgets("pick = w_select('', [file() + '1', file() + '2'], key='p', default=file() + '1')")
         self.run_ok("print(file(), pick.value)", "a")
         frames = self.run_ok("file('g')", "z").frames
-        self.assertEqual((cells_run(frames), [f["data"] for f in frames if "data" in f]), (["z", "c", "a"], ["g g1\n"]))
+        self.assertEqual((ids_of_cells_run(frames), [f["data"] for f in frames if "data" in f]), (["z", "c", "a"], ["g g1\n"]))
 
     def test_the_init_message_restores_widget_values(self):
         states = {"c/a": {"type": "slider", "value": 3}, "c/b": {"value": "z"}, "c/c": 7, "c/d": {}}
@@ -466,11 +466,11 @@ class TestSettingWidgetValues(WidgetTest):
         self.kernel.send("reset_kernel_globals")
         frames = self.kernel.receive_until("reset_kernel_globals_complete")
         self.assertEqual(self.widget_states(frames), {"c": {}})
-        self.assertEqual(self.error_of_setting("a", 1), "there is no such widget")
+        self.assertEqual(self.error_of_setting_widget("a", 1), "there is no such widget")
         self.assertEqual(self.make_widgets("a = w_slider(key='a')")["c/a"]["value"], 0)
 
     def test_setting_a_widget_before_widgets_are_imported(self):
-        self.assertEqual(self.error_of_setting("a", 1), "there is no such widget")
+        self.assertEqual(self.error_of_setting_widget("a", 1), "there is no such widget")
         answer = self.kernel.request("set_widget_value", "set_widget_value_response", data={})
         self.assertEqual((answer["status"], answer["errors"]), ("success", {}))
         answer = self.kernel.request("set_widget_value", "error", data=[])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from assay.run.lazy_ipython import lazy_ipython
-from assay.run.type_checks import is_figure
+from assay.run.type_checks import is_matplotlib_figure
 from assay.run.work import current_work
 
 TYPE_CHECKING = False
@@ -155,7 +155,7 @@ def _make_notebook_output(
     else:
         bundle = MimeBundle(value)
         data, own_metadata = bundle.data, bundle.metadata
-    if is_figure(value):
+    if is_matplotlib_figure(value):
         from weakref import ref
 
         current_work().shown_figures.add(ref(value))

@@ -7,7 +7,7 @@ import sys
 from weakref import ref
 
 from assay.display.display import display
-from assay.run.type_checks import is_plot
+from assay.run.type_checks import is_plotly_figure
 from assay.run.work import current_work
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ def adapt_plotly(renderers: ModuleType) -> None:
 
     def show(fig: object, *args: object, **options: object) -> None:
         """Shows a figure in the notebook."""
-        if is_plot(fig) and not args and not options and settings.default == notebook_renderer:
+        if is_plotly_figure(fig) and not args and not options and settings.default == notebook_renderer:
             display(fig)
         else:
             plotly_show(fig, *args, **options)

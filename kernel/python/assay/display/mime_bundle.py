@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 from assay.run.lazy_ipython import lazy_ipython
 from assay.run.safe_repr import describe_error, safe_repr, truncate_middle
-from assay.run.type_checks import is_figure, is_plot, is_table
+from assay.run.type_checks import is_dataframe, is_matplotlib_figure, is_plotly_figure
 from assay.run.user_code import call_user_code
 
 TYPE_CHECKING = False
@@ -52,13 +52,13 @@ class MimeBundle:
             return  # most values are of these classes
         if self._display_by_own_method():
             return
-        with _limit_table_size() if is_table(value) else nullcontext():
+        with _limit_table_size() if is_dataframe(value) else nullcontext():
             self._collect_formats()
 
     def _display_by_own_method(self) -> bool:
         """Calls the value's _ipython_display_ method. Returns False if it has none or it raised an error."""
         name = "_ipython_display_"
-        if is_plot(self._value) or self._find_method(name) is None:
+        if is_plotly_figure(self._value) or self._find_method(name) is None:
             return False
         self._call_method(name)
         return not self._errors
@@ -69,12 +69,12 @@ class MimeBundle:
         for mime_type, method in () if _PLOTLY_TYPE in self.data else _REPR_METHODS:
             if mime_type not in self.data and mime_type not in registered:
                 self._add_format(mime_type, self._call_method(method))
-        if is_figure(self._value):
+        if is_matplotlib_figure(self._value):
             self._add_format("image/png", self._try_call("savefig", _render_png, self._value))
         if not isinstance(self.data.get("text/plain"), str):
             self.data["text/plain"] = self._plain_text()
         text = "\n".join((self.data["text/plain"], *self._errors))
-        max_length = _MAX_PLOT_TEXT_LENGTH if is_plot(self._value) else _MAX_TEXT_LENGTH
+        max_length = _MAX_PLOT_TEXT_LENGTH if is_plotly_figure(self._value) else _MAX_TEXT_LENGTH
         self.data["text/plain"] = truncate_middle(text, max_length)
 
     def _add_registered_formats(self) -> list[str]:

@@ -174,7 +174,7 @@ def _class_printers() -> dict[tuple[str, str], ClassPrinter]:
     return table
 
 
-def _arguments_unless_empty(value: Any) -> tuple[Any, ...]:
+def _argument_tuple_unless_empty(value: Any) -> tuple[Any, ...]:
     return (value,) if value else ()
 
 
@@ -260,11 +260,11 @@ def _print_defaultdict(value: Any, printer: PrettyPrinter) -> None:
 
 def _print_ordered_dict(value: Any, printer: PrettyPrinter) -> None:
     items = call_user_code(list, islice(value.items(), _MAX_ITEMS + 1))
-    printer.add_call(value, type(value).__name__, *_arguments_unless_empty(items))
+    printer.add_call(value, type(value).__name__, *_argument_tuple_unless_empty(items))
 
 
 def _print_counter(value: Any, printer: PrettyPrinter) -> None:
-    printer.add_call(value, type(value).__name__, *_arguments_unless_empty(dict(value)))
+    printer.add_call(value, type(value).__name__, *_argument_tuple_unless_empty(dict(value)))
 
 
 def _print_deque(value: Any, printer: PrettyPrinter) -> None:

@@ -35,7 +35,7 @@ class PristineSnippetRun(SnippetRun):
         renew = self._renew
         del self._renew  # so that the code that runs cannot find it
         run_deferred_actions()  # the user's signal handlers, which would otherwise run during the check
-        self._make_globals = renew()
+        self._make_grader_globals = renew()
         self._host.namespace.install_as_main()
         self._host.streams.install()
         super().run()
@@ -49,4 +49,4 @@ class PristineSnippetRun(SnippetRun):
         return "<code>"
 
     def _globals_for_code(self) -> dict[str, Any]:
-        return self._make_globals(super()._globals_for_code())
+        return self._make_grader_globals(super()._globals_for_code())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from assay.introspect.bounded_repr import bounded_repr
-from assay.run.type_checks import is_instance_by_name, is_table
+from assay.run.type_checks import is_dataframe, is_instance_by_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def summarize(value: Any) -> Info:
     if is_instance_by_name(value, "assay", "Signal"):
         return {**summarize(value.sample()), "signal": True}
     info: Info = {"type": type(value).__name__}
-    if is_table(value):
+    if is_dataframe(value):
         info.update(_summarize_table(value))
     elif is_instance_by_name(value, "pandas", "Series"):
         info.update(dtype=str(value.dtype), shape=list(value.shape))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import eq
 
-from assay.run.type_checks import is_instance_by_name, is_table
+from assay.run.type_checks import is_dataframe, is_instance_by_name
 from assay.run.user_code import call_user_code
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def is_unchanged(old: Any, new: Any, work: Work) -> bool:
 def _compares_by_item(value: object) -> bool:
     """Returns whether == on value gives one result for each item, as on a table, series or array."""
     return (
-        is_table(value)
+        is_dataframe(value)
         or is_instance_by_name(value, "pandas", "Series")
         or is_instance_by_name(value, "numpy", "ndarray")
     )

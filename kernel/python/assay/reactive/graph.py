@@ -90,7 +90,7 @@ class Graph:
             for cell in list(self._cells):
                 self.remove_cell(cell)
 
-    def _nodes_of(self, cell: str) -> WeakSet[Node]:
+    def _nodes_of_cell(self, cell: str) -> WeakSet[Node]:
         """Returns the set of nodes that a cell is related to. Adds the cell if it is new."""
         return self._cells.setdefault(cell, WeakSet())
 
@@ -98,19 +98,19 @@ class Graph:
         """Records that a cell has made the signal with this node."""
         with self._lock:
             node.definer = cell
-            self._nodes_of(cell).add(node)
+            self._nodes_of_cell(cell).add(node)
 
     def add_reader(self, node: Node, cell: str) -> None:
         """Subscribes a cell to a node: the cell runs again when the node's value changes."""
         with self._lock:
             node.readers.add(cell)
-            self._nodes_of(cell).add(node)
+            self._nodes_of_cell(cell).add(node)
 
     def add_writer(self, node: Node, cell: str) -> None:
         """Records that a cell has written a value to this node."""
         with self._lock:
             node.writers.add(cell)
-            self._nodes_of(cell).add(node)
+            self._nodes_of_cell(cell).add(node)
 
     def merge_nodes(self, node: Node, into: Node) -> None:
         """Replaces node, which a run has just made, by the older node `into`, which gets its relations.
@@ -121,7 +121,7 @@ class Graph:
             node.merged_into, into.definer = into, node.definer
             for cell in node.readers | node.writers | {node.definer}:
                 if cell is not None:
-                    self._nodes_of(cell).add(into)
+                    self._nodes_of_cell(cell).add(into)
             into.readers |= node.readers
             into.writers |= node.writers
 

@@ -128,7 +128,7 @@ class Reactivity:
         """
         cell = work.cell_id
         if cell is not None:
-            if work.rerun_cause is not None and not work.rerun_cause.allows_rerun(cell):
+            if work.rerun_cause is not None and not work.rerun_cause.count_and_check_rerun(cell):
                 loop = self.graph.shortest_loop(cell)
                 raise ReactiveLoop(format_loop_error(cell, loop, self.signal_names()))
             self.sources[cell] = work.source
@@ -159,19 +159,19 @@ class Reactivity:
         if cell is not None:
             self.widgets.end_run(cell)
             if cell in self._disposed:
-                self.dispose(cell)
+                self.dispose_cell(cell)
         return transaction
 
-    def note_skipped_run(self, cell: str) -> None:
+    def resend_widgets(self, cell: str) -> None:
         """Sends a cell's widgets again, because a run of the cell was stopped before it began. Safe on any thread."""
-        self.widgets.publish_unchanged(cell)
+        self.widgets.resend_cell_widgets(cell)
 
-    def dispose(self, cell: str) -> None:
+    def dispose_cell(self, cell: str) -> None:
         """Removes a cell's signals and widgets; if the cell is running, once more at its end. Safe on any thread."""
         self._disposed.add(cell)
         self.sources.pop(cell, None)
         self.graph.remove_cell(cell)
-        self.widgets.dispose(cell)
+        self.widgets.dispose_cell(cell)
 
     def clear(self) -> None:
         """Removes all cells, signals and widgets, and tells the server that the widgets are gone."""

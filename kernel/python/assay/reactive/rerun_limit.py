@@ -22,7 +22,7 @@ class RerunCause:
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}  # by cell
 
-    def allows_rerun(self, cell: str) -> bool:
+    def count_and_check_rerun(self, cell: str) -> bool:
         """Counts one more run of a cell because of this change, and returns whether these are at most 20."""
         self._counts[cell] = self._counts.get(cell, 0) + 1
         return self._counts[cell] <= _MAX_RERUNS

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
             """Drops the widgets that the run which ends has not made again."""
             ...
 
-        def publish_unchanged(self, cell: str) -> None:
+        def resend_cell_widgets(self, cell: str) -> None:
             """Sends a cell's widgets again after a run that was stopped before it began."""
             ...
 
-        def dispose(self, cell: str) -> None:
+        def dispose_cell(self, cell: str) -> None:
             """Forgets the widgets of a cell."""
             ...
 

@@ -8,8 +8,8 @@ from time import monotonic
 from assay.run.compiled_code import CompiledCode
 from assay.run.failure import Failure
 from assay.run.lazy_ipython import lazy_ipython
-from assay.run.schedule import start_cell_frame
-from assay.run.type_checks import is_figure, is_plot, is_table
+from assay.run.schedule import make_start_cell_message
+from assay.run.type_checks import is_dataframe, is_matplotlib_figure, is_plotly_figure
 from assay.run.work import Work
 from assay.wire.channel import FrameTooLarge
 from assay.wire.memory_reserve import memory_reserve
@@ -47,7 +47,7 @@ class CellRun(Work):
     def announce_start(self, run_number: int) -> None:
         """Sends start_cell with the number of the run."""
         self._run_number = run_number
-        self._host.channel.send(start_cell_frame(self.cell_id, run_number))
+        self._host.channel.send(make_start_cell_message(self.cell_id, run_number))
 
     def run(self) -> None:
         """Runs the cell's code, shows open figures, applies signal writes, and sends cell_result."""
@@ -148,7 +148,7 @@ class CellRun(Work):
     def answer_not_run(self) -> None:
         """Sends a cell_result with status interrupted, because the run was stopped before it began."""
         if self._host.reactivity is not None:
-            self._host.reactivity.note_skipped_run(self.cell_id)
+            self._host.reactivity.resend_widgets(self.cell_id)
         self._send_result("interrupted", None, [], 0)
 
     def _send_result(
@@ -164,9 +164,9 @@ class CellRun(Work):
                 "has_exception": failure is not None,
                 "exception": failure and failure.traceback,
                 "outputs": [name for name, _ in items],
-                "dataframe_outputs": [name for name, value in items if is_table(value)],
-                "figure_outputs": [name for name, value in items if is_plot(value)],
-                "static_figure_outputs": [name for name, value in items if is_figure(value)],
+                "dataframe_outputs": [name for name, value in items if is_dataframe(value)],
+                "figure_outputs": [name for name, value in items if is_plotly_figure(value)],
+                "static_figure_outputs": [name for name, value in items if is_matplotlib_figure(value)],
                 "duration_ms": round(duration_ms, 3),
             }
         )

@@ -118,11 +118,11 @@ def _assigned_names(body: list[Any]) -> set[str]:
         elif isinstance(node, _ast.alias):
             names.add((node.asname or node.name).partition(".")[0])
         elif not isinstance(node, _NESTED_SCOPES):
-            todo.extend(_child_nodes(node))
+            todo.extend(_child_syntax_nodes(node))
     return names
 
 
-def _child_nodes(node: _ast.AST) -> list[_ast.AST]:
+def _child_syntax_nodes(node: _ast.AST) -> list[_ast.AST]:
     children: list[_ast.AST] = []
     for field in node._fields:
         value = getattr(node, field, None)

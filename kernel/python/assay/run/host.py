@@ -98,11 +98,11 @@ class ReactivityProtocol(Protocol):
         """Applies the signal writes of a run that has ended, and returns its transaction, to be published."""
         ...
 
-    def note_skipped_run(self, cell: str) -> None:
+    def resend_widgets(self, cell: str) -> None:
         """Sends a cell's widgets again, because a run of the cell was stopped before it began."""
         ...
 
-    def dispose(self, cell: str) -> None:
+    def dispose_cell(self, cell: str) -> None:
         """Removes a cell's signals and widgets."""
         ...
 

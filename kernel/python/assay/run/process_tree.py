@@ -23,14 +23,14 @@ def end_process_tree(pid: int) -> None:
     """
     if not _is_running_child(pid):
         return
-    tree = _stop_process_tree([pid])
+    tree = _suspend_process_tree([pid])
     for number in (signal.SIGINT, signal.SIGCONT):
         for member in tree:
             _send_signal(member, number)
     deadline = monotonic() + _INTERRUPT_GRACE
     while _is_running_child(pid) and monotonic() < deadline:
         sleep(_POLL_INTERVAL)
-    for member in _stop_process_tree(tree):  # looked up again: a handler may have started more processes
+    for member in _suspend_process_tree(tree):  # looked up again: a handler may have started more processes
         _send_signal(member, signal.SIGKILL)
 
 
@@ -42,7 +42,7 @@ def _is_running_child(pid: int) -> bool:
         return False
 
 
-def _stop_process_tree(roots: list[int]) -> list[int]:
+def _suspend_process_tree(roots: list[int]) -> list[int]:
     """Sends SIGSTOP to processes and their descendants, so that they start no more, and returns all their ids.
 
     A process stops some time after the signal, and may still return from a fork until then. So the
@@ -63,9 +63,9 @@ def _stop_process_tree(roots: list[int]) -> list[int]:
 def _list_with_descendants(roots: list[int]) -> list[int]:
     """Returns the ids of processes and their descendants; only of the processes if there is no /proc."""
     children: dict[int, list[int]] = {}
-    for entry in _list_folder("/proc"):
+    for entry in _list_names_in_folder("/proc"):
         if entry.isdigit():
-            parent = int((_read_stat(entry) or (b"", b"0"))[1])
+            parent = int((_read_process_stat(entry) or (b"", b"0"))[1])
             children.setdefault(parent, []).append(int(entry))
     tree = list(roots)
     for member in tree:
@@ -75,14 +75,14 @@ def _list_with_descendants(roots: list[int]) -> list[int]:
 
 def _cannot_fork(pid: int) -> bool:
     """Returns whether all threads of a process are stopped or otherwise in a state in which they cannot fork."""
-    for thread in _list_folder(f"/proc/{pid}/task"):
-        stat = _read_stat(f"{pid}/task/{thread}")
+    for thread in _list_names_in_folder(f"/proc/{pid}/task"):
+        stat = _read_process_stat(f"{pid}/task/{thread}")
         if stat and stat[0] not in _STATES_THAT_CANNOT_FORK:
             return False
     return True
 
 
-def _read_stat(entry: str) -> list[bytes]:
+def _read_process_stat(entry: str) -> list[bytes]:
     """Returns the fields of /proc/<entry>/stat after the process name: state, parent and so on; [] if it is gone."""
     try:
         with open(f"/proc/{entry}/stat", "rb") as stat:
@@ -91,7 +91,7 @@ def _read_stat(entry: str) -> list[bytes]:
         return []
 
 
-def _list_folder(folder: str) -> list[str]:
+def _list_names_in_folder(folder: str) -> list[str]:
     """Returns the names in a folder, or [] if it cannot be read."""
     try:
         return os.listdir(folder)

@@ -164,9 +164,9 @@ class Schedule:
         """Tells the server that no cell runs or waits, unless it has already told it or something runs."""
         if not self._is_idle and not self._waiting and not self._running:
             self._is_idle = True
-            self._channel.send(start_cell_frame(None, self._run_number))
+            self._channel.send(make_start_cell_message(None, self._run_number))
 
 
-def start_cell_frame(cell_id: str | None, run_number: int) -> dict[str, object]:
+def make_start_cell_message(cell_id: str | None, run_number: int) -> dict[str, object]:
     """Returns the message that a cell has begun the run with this number; with None, that no cell runs or waits."""
     return {"type": "start_cell", "cell_id": cell_id, "run_sequencer": run_number}

@@ -23,7 +23,7 @@ _real_signal, _real_getsignal = signal.signal, signal.getsignal
 def replace_signal_functions() -> None:
     """Replaces signal.signal and signal.getsignal, so that handlers of the user's run only in the user's code."""
     signal.signal = _set_deferring_handler
-    signal.getsignal = _get_user_handler
+    signal.getsignal = _get_user_signal_handler
 
 
 def _set_deferring_handler(signalnum: int, handler: Any) -> Any:
@@ -32,7 +32,7 @@ def _set_deferring_handler(signalnum: int, handler: Any) -> Any:
     return _unwrap_handler(_real_signal(signalnum, deferring))
 
 
-def _get_user_handler(signalnum: int) -> Any:
+def _get_user_signal_handler(signalnum: int) -> Any:
     """Is signal.getsignal for the user's code: returns the handler that it has set for a signal."""
     return _unwrap_handler(_real_getsignal(signalnum))
 

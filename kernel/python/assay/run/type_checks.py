@@ -43,17 +43,17 @@ def _top_package(cls: type) -> str:
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
-def is_table(value: object) -> bool:
+def is_dataframe(value: object) -> bool:
     """Returns whether value is a pandas DataFrame."""
     return is_instance_by_name(value, "pandas", "DataFrame")
 
 
-def is_plot(value: object) -> bool:
+def is_plotly_figure(value: object) -> bool:
     """Returns whether value is a plotly figure: its class is of a package whose name begins with plotly."""
     return _top_package(type(value)).startswith("plotly")
 
 
-def is_figure(value: object) -> bool:
+def is_matplotlib_figure(value: object) -> bool:
     """Returns whether value is a matplotlib figure."""
     return is_instance_by_name(value, "matplotlib", "Figure")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     class RerunCause(Protocol):
         """Why cells run again; counts how often."""
 
-        def allows_rerun(self, cell: str) -> bool:
+        def count_and_check_rerun(self, cell: str) -> bool:
             """Counts a further run of a cell and returns whether it may be made."""
             ...
 

@@ -20,7 +20,7 @@ class Pristine:
         """Records the state of builtins, loaded modules and the kernel's code, before the user's code runs."""
         self._renew: Renew = run_hidden_module("assay.sealing.renewal")["record_original_state"](kernel)
 
-    def take_renew(self) -> Renew:
+    def take_restore_function(self) -> Renew:
         """Returns the function that restores the recorded state, and forgets it. Can be called once.
 
         The caller must keep the function only in the frame of a running function, where the user's

@@ -39,7 +39,7 @@ def record_original_state(kernel: Any) -> Callable[[], Callable[[Names], Names]]
     """Records the builtins, the loaded modules and the kernel's code, and returns a function that restores them.
 
     That function also ends tracing, profiling and the like. It is safe on any thread. It returns a
-    function that makes globals for a grader's code, see _make_globals.
+    function that makes globals for a grader's code, see _make_grader_globals.
     """
     true_builtins, modules = dict(vars(builtins)), sys.modules
     loaded, restore = dict(modules), _seal["make_restorer"](kernel, *vars(kernel).values())
@@ -51,7 +51,7 @@ def record_original_state(kernel: Any) -> Callable[[], Callable[[Names], Names]]
         for space, kept in ((modules, loaded), (vars(builtins), true_builtins)):
             _seal["remove_unusual_keys"](space)
             _seal["put_back_values"](space, kept)
-        return lambda names: _make_globals(true_builtins, names)
+        return lambda names: _make_grader_globals(true_builtins, names)
 
     return renew
 
@@ -71,7 +71,7 @@ def _end_tracing() -> None:
                 _monitoring.register_callback(tool, event, None)
 
 
-def _make_globals(true_builtins: Names, names: Names) -> Names:
+def _make_grader_globals(true_builtins: Names, names: Names) -> Names:
     """Returns globals for code that may read the variables in names but not assign them.
 
     Builtins are the original ones even if names has variables of the same names. globals(), vars()

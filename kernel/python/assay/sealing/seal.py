@@ -49,7 +49,7 @@ def make_restorer(*things: Any) -> Callable[[], None]:
         *(_restorer_of_names(space) for space in (*own_builtins.values(), *spaces)),
         *(_restorer_of_class(kind) for kind in classes),
         *(_restorer_of_object(each) for each in (*objects, *found)),
-        *(_restorer_of_links(each, objects) for each in objects),
+        *(_restorer_of_references(each, objects) for each in objects),
     ]
 
     def restore() -> None:
@@ -181,7 +181,7 @@ def _is_method(kind: type, name: str) -> bool:
     return any(isinstance(vars(base).get(name), FunctionType) for base in kind.__mro__)
 
 
-def _restorer_of_links(thing: Any, objects: list[Any]) -> Callable[[], None]:
+def _restorer_of_references(thing: Any, objects: list[Any]) -> Callable[[], None]:
     """Returns a function that restores those attributes of thing whose value is one of objects."""
     kept = {
         name: value

@@ -48,7 +48,7 @@ class Checkbox(_LabelledWidget):
         return value
 
 
-class PressCount(Node):
+class PressCountNode(Node):
     """The node of a button: the number of presses, and the cells that are going to run because of one."""
 
     __slots__ = ("cells_to_run",)
@@ -76,7 +76,7 @@ class Button(_LabelledWidget):
 
     def _make_node(self, first: Any) -> Node:
         previous = widget_registry.registry.previous_widget(self.key)
-        return previous.node if isinstance(previous, Button) else PressCount(self.key)
+        return previous.node if isinstance(previous, Button) else PressCountNode(self.key)
 
     @property
     def value(self) -> Any:
@@ -86,7 +86,7 @@ class Button(_LabelledWidget):
 
     def sample(self) -> Any:
         node = self.node
-        return isinstance(node, PressCount) and signals.tracker.running_cell() in node.cells_to_run
+        return isinstance(node, PressCountNode) and signals.tracker.running_cell() in node.cells_to_run
 
     def parse(self, value: Any) -> Any:
         if value is not True:
@@ -95,10 +95,10 @@ class Button(_LabelledWidget):
 
     def on_value_set(self) -> None:
         node = self.node
-        if isinstance(node, PressCount):
+        if isinstance(node, PressCountNode):
             node.cells_to_run |= node.readers
 
     def on_run_end(self, cell: str) -> None:
         node = self.node
-        if isinstance(node, PressCount):
+        if isinstance(node, PressCountNode):
             node.cells_to_run.discard(cell)

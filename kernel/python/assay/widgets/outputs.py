@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.introspect.summary import summarize
 from assay.run.safe_repr import truncate_middle
-from assay.run.type_checks import is_figure, is_instance_by_name, is_plot, is_table
+from assay.run.type_checks import is_dataframe, is_instance_by_name, is_matplotlib_figure, is_plotly_figure
 from assay.run.user_code import call_user_code
 from assay.widgets.widget import Widget, short_repr, to_json
 
@@ -40,7 +40,7 @@ class Table(Widget):
     widget_type = "table"
 
     def __init__(self, label: str = "", source: Any = None, **common: Any) -> None:
-        if source is not None and not is_table(source):
+        if source is not None and not is_dataframe(source):
             raise TypeError(f"source: expected a DataFrame, found {type(source).__name__}")
         self._source = source
         self._preview: State = {} if source is None else _make_table_preview(source)
@@ -128,7 +128,7 @@ def _check_widget(item: Any) -> Widget:
 
 def _find_figure(source: Any) -> Any:
     """Returns source if it is a figure, else its attribute figure, which matplotlib's axes have, else source."""
-    if is_figure(source) or is_plot(source):
+    if is_matplotlib_figure(source) or is_plotly_figure(source):
         return source
     figure = call_user_code(getattr, source, "figure", None)
     return source if figure is None else figure

@@ -101,7 +101,7 @@ class WidgetRegistry:
         for widget in everything:
             widget.on_run_end(cell)
 
-    def dispose(self, cell: str) -> None:
+    def dispose_cell(self, cell: str) -> None:
         """Removes the widgets of a cell and the values set for them."""
         with self._lock:
             parts = (self._missing, self._previous, self._cells)
@@ -231,7 +231,7 @@ class WidgetRegistry:
             updated = [key for key, state in states.items() if state != (before or {}).get(key)]
             self._send_states(cell, states, updated)
 
-    def publish_unchanged(self, cell: str) -> None:
+    def resend_cell_widgets(self, cell: str) -> None:
         """Sends the server the states of a cell's widgets again, after a run that was stopped before it began."""
         self._notify_run_end(cell)
         with self._lock:

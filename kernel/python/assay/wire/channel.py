@@ -1,7 +1,7 @@
 """The socket to the server: reads and writes frames.
 
 A frame is the length of its body, eight bytes little-endian, and the body: one
-JSON object, or raw text of a stream (see stream_frame).
+JSON object, or raw text of a stream (see make_stream_frame).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     class FrameSource(Protocol):
         """Makes its frames at the moment when they are written."""
 
-        def frames(self) -> Iterator[bytes]:
+        def take_frames(self) -> Iterator[bytes]:
             """Yields whole frames: header and body."""
             ...
 
@@ -53,7 +53,7 @@ class FrameTooLarge(ValueError):
         super().__init__(f"{size:,} bytes, over the limit of {MAX_BODY_SIZE:,} bytes of a message")
 
 
-def stream_frame(stream: int, cell_id: bytes, text: str) -> bytes:
+def make_stream_frame(stream: int, cell_id: bytes, text: str) -> bytes:
     """Returns a frame, header included, with text that was printed to a stream (1 stdout, 2 stderr).
 
     cell_id is the cell that printed it, or empty for no cell. Lone surrogates are written as
@@ -95,7 +95,7 @@ class Channel:
         self._outbox.append(len(body).to_bytes(_HEADER_SIZE, "little") + body)
         self._drain_outbox()
 
-    def send_frames_of(self, source: FrameSource) -> None:
+    def send_frames_from(self, source: FrameSource) -> None:
         """Sends the frames that source yields. They are made when everything sent before is written."""
         self._outbox.append(source)
         self._drain_outbox()
@@ -116,7 +116,7 @@ class Channel:
     def _write_outbox(self) -> None:
         while self._outbox:
             item = self._outbox.popleft()
-            for frame in (item,) if isinstance(item, bytes) else item.frames():
+            for frame in (item,) if isinstance(item, bytes) else item.take_frames():
                 self._write_frame(frame)
 
     def _write_frame(self, frame: bytes) -> None:

@@ -7,7 +7,7 @@ from _thread import start_new_thread
 from collections import deque
 from time import monotonic, sleep
 
-from assay.wire.channel import stream_frame
+from assay.wire.channel import make_stream_frame
 from assay.wire.memory_reserve import memory_reserve
 
 TYPE_CHECKING = False
@@ -54,14 +54,14 @@ class TextBatcher:
     def flush(self) -> None:
         """Sends the text that was written so far to the server."""
         if self._pieces:
-            self._channel.send_frames_of(self)
+            self._channel.send_frames_from(self)
 
     def close(self) -> None:
         """Sends the remaining text at the end of a run. Text that is written later belongs to no cell."""
         self.flush()
         self._cell_id = b""
 
-    def frames(self) -> Iterator[bytes]:
+    def take_frames(self) -> Iterator[bytes]:
         """Removes the text that was written so far and yields it as frames. Only the channel calls it."""
         self._is_flush_pending = False
         self._size = 0
@@ -73,7 +73,7 @@ class TextBatcher:
         for stream, pieces in streams.items():
             text = "".join(pieces)
             for start in range(0, len(text), _BATCH_SIZE):
-                yield stream_frame(stream, self._cell_id, text[start : start + _BATCH_SIZE])
+                yield make_stream_frame(stream, self._cell_id, text[start : start + _BATCH_SIZE])
 
 
 class FlushTimer:
