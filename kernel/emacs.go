@@ -43,7 +43,7 @@ func ResolveEmacs(ctx context.Context, name, dir string) (*Emacs, error) {
 		return nil, fmt.Errorf("the Emacs Lisp kernel needs Emacs 28 or newer (package emacs-nox): %w", err)
 	}
 	e := &Emacs{Executable: executable, kernelFolder: filepath.Join(dir, "elisp")}
-	files, err := elisp.Unpack(e.kernelFolder)
+	files, err := elisp.UnpackSources(e.kernelFolder)
 	if err != nil {
 		return nil, err
 	}
@@ -77,4 +77,4 @@ func (e *Emacs) probeAndCompile(ctx context.Context, files []string) error {
 
 // kernelCommand returns the command that starts the Emacs Lisp kernel. The path of the
 // server's Unix socket must be appended.
-func (e *Emacs) kernelCommand() []string { return elisp.Command(e.Executable, e.kernelFolder) }
+func (e *Emacs) kernelCommand() []string { return elisp.KernelCommand(e.Executable, e.kernelFolder) }

@@ -2,32 +2,32 @@ package kernel
 
 import "syscall"
 
-// RunOutput lets tests use the text limiter of a run (runOutput). The run is one of the cell
+// RunTextLimiter lets tests use the text limiter of a run (runTextLimiter). The run is one of the cell
 // "c".
-type RunOutput struct{ run runOutput }
+type RunTextLimiter struct{ run runTextLimiter }
 
-// NewRunOutput starts a run of the cell "c" whose text is limited to maxBytes; 0 means
+// NewRunTextLimiter starts a run of the cell "c" whose text is limited to maxBytes; 0 means
 // DefaultMaxStdioBytes, negative no limit.
-func NewRunOutput(maxBytes int) *RunOutput {
-	r := &RunOutput{run: newRunOutput(maxBytes)}
+func NewRunTextLimiter(maxBytes int) *RunTextLimiter {
+	r := &RunTextLimiter{run: newRunTextLimiter(maxBytes)}
 	r.run.startRun("c", nil)
 	return r
 }
 
 // AddTextFrame adds a raw text frame to the run; emit gets the frames that are not held back.
-func (r *RunOutput) AddTextFrame(frame []byte, emit func([]byte)) { r.run.addTextFrame(frame, emit) }
+func (r *RunTextLimiter) AddTextFrame(frame []byte, emit func([]byte)) { r.run.addTextFrame(frame, emit) }
 
 // EndRun ends the run; emit gets the held frames and a line about dropped bytes.
-func (r *RunOutput) EndRun(emit func([]byte)) { r.run.endRun(emit) }
+func (r *RunTextLimiter) EndRun(emit func([]byte)) { r.run.endRun(emit) }
 
 // JoinSplitCharacters returns chunk as valid UTF-8, joined with an incomplete character of the
 // stream's previous chunk.
-func (r *RunOutput) JoinSplitCharacters(stream string, chunk []byte) []byte {
+func (r *RunTextLimiter) JoinSplitCharacters(stream string, chunk []byte) []byte {
 	return r.run.joinSplitCharacters(stream, chunk)
 }
 
-// FrameType returns the message type of a frame, or "" if it has none.
-func FrameType(frame []byte) string { return frameType(frame) }
+// FrameTypeOf returns the message type of a frame, or "" if it has none.
+func FrameTypeOf(frame []byte) string { return frameTypeOf(frame) }
 
 // Interrupter lets tests use the type that signals a kernel to interrupt stopped runs
 // (interrupter).
@@ -39,11 +39,11 @@ func NewInterrupter(pid int, signal func(syscall.Signal) error) Interrupter {
 	return Interrupter{newInterrupter(pid, signal)}
 }
 
-// MessageSent tells the interrupter about a message that was written to the kernel.
-func (i Interrupter) MessageSent(body []byte) { i.messageSent(body) }
+// NoteSentMessage tells the interrupter about a message that was written to the kernel.
+func (i Interrupter) NoteSentMessage(body []byte) { i.noteSentMessage(body) }
 
-// MessageReceived tells the interrupter about a message that came from the kernel.
-func (i Interrupter) MessageReceived(body []byte) { i.messageReceived(body) }
+// NoteReceivedMessage tells the interrupter about a message that came from the kernel.
+func (i Interrupter) NoteReceivedMessage(body []byte) { i.noteReceivedMessage(body) }
 
 // Close stops all signals of the interrupter.
 func (i Interrupter) Close() { i.close() }

@@ -107,9 +107,9 @@ func (p *poolParent) request(wantType string, request map[string]any, files ...*
 	return answer, nil
 }
 
-// poolFork is the [subprocess.Forker] that starts one kernel by asking a pool's parent process
+// poolForker is the [subprocess.Forker] that starts one kernel by asking a pool's parent process
 // to fork.
-type poolFork struct {
+type poolForker struct {
 	parent       *poolParent
 	workdir      string
 	environ      []string
@@ -120,7 +120,7 @@ type poolFork struct {
 
 // Spawn makes the parent process fork a kernel with the given socket, stdout and stderr, and
 // returns the kernel's process id. It fails if the parent has died or refuses.
-func (f *poolFork) Spawn(socket, stdout, stderr *os.File) (int, error) {
+func (f *poolForker) Spawn(socket, stdout, stderr *os.File) (int, error) {
 	environ := map[string]string{}
 	for _, entry := range f.environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -133,7 +133,7 @@ func (f *poolFork) Spawn(socket, stdout, stderr *os.File) (int, error) {
 
 // Reap makes the parent process wait for the kernel with this process id, which has ended, and
 // returns its wait status. It frees the kernel's place in the pool, also on an error.
-func (f *poolFork) Reap(pid int) (syscall.WaitStatus, error) {
+func (f *poolForker) Reap(pid int) (syscall.WaitStatus, error) {
 	defer f.releasePlace()
 	answer, err := f.parent.request("reaped", map[string]any{"type": "reap", "pid": pid})
 	return answer.Status, err

@@ -29,7 +29,7 @@ const (
 // waits for a program that it has called even if it is signalled.
 //
 // A signal may arrive late, when the kernel already runs the next cell. The kernel then finds
-// no stop_cell for that cell among its messages, and goes on. Therefore messageSent must be
+// no stop_cell for that cell among its messages, and goes on. Therefore noteSentMessage must be
 // called after the stop_cell was written.
 //
 // It is safe for concurrent use. Close it when the kernel has ended.
@@ -52,14 +52,14 @@ func newInterrupter(pid int, signal func(syscall.Signal) error) *interrupter {
 	return &interrupter{pid: pid, signal: signal}
 }
 
-// messageSent updates the state after a message was written to the kernel: it adds a requested
+// noteSentMessage updates the state after a message was written to the kernel: it adds a requested
 // run, or starts interrupting a run that was stopped.
-func (i *interrupter) messageSent(body []byte) {
-	switch kind := frameType(body); kind {
+func (i *interrupter) noteSentMessage(body []byte) {
+	switch kind := frameTypeOf(body); kind {
 	case protocol.TypeRunCell, protocol.TypeExecuteCode:
-		i.updateState(body, func(t stopTarget) { i.unfinishedTargets = append(i.unfinishedTargets, t) })
+		i.updateStateByMessage(body, func(t stopTarget) { i.unfinishedTargets = append(i.unfinishedTargets, t) })
 	case protocol.TypeStopCell, protocol.TypeDisposeCell:
-		i.updateState(body, func(t stopTarget) {
+		i.updateStateByMessage(body, func(t stopTarget) {
 			if slices.Contains(i.unfinishedTargets, t) && !slices.Contains(i.targetsToStop, t) {
 				i.targetsToStop = append(i.targetsToStop, t)
 			}
@@ -67,19 +67,19 @@ func (i *interrupter) messageSent(body []byte) {
 	}
 }
 
-// messageReceived updates the state after a message came from the kernel: it notes the start
+// noteReceivedMessage updates the state after a message came from the kernel: it notes the start
 // of a cell, or stops interrupting a run that has ended.
-func (i *interrupter) messageReceived(body []byte) {
-	switch frameType(body) {
+func (i *interrupter) noteReceivedMessage(body []byte) {
+	switch frameTypeOf(body) {
 	case protocol.TypeStartCell:
-		i.updateState(body, func(t stopTarget) { i.runningCell = t.cellID })
+		i.updateStateByMessage(body, func(t stopTarget) { i.runningCell = t.cellID })
 	case protocol.TypeCellResult:
-		i.updateState(body, func(t stopTarget) {
-			i.removeTarget(t)
+		i.updateStateByMessage(body, func(t stopTarget) {
+			i.removeRequestedRun(t)
 			i.runningCell = ""
 		})
 	case protocol.TypeExecuteCodeResponse:
-		i.updateState(body, i.removeTarget)
+		i.updateStateByMessage(body, i.removeRequestedRun)
 	}
 }
 
@@ -91,18 +91,18 @@ func (i *interrupter) close() {
 	i.cancelInterrupts()
 }
 
-// updateState calls change with the run that a message is about, and then starts or cancels
+// updateStateByMessage calls change with the run that a message is about, and then starts or cancels
 // the interrupts of the current run. It ignores a malformed message.
-func (i *interrupter) updateState(body []byte, change func(stopTarget)) {
+func (i *interrupter) updateStateByMessage(body []byte, change func(stopTarget)) {
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	if err != nil {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	before := i.currentTarget()
-	change(stopTargetOf(env))
-	running := i.currentTarget()
+	before := i.currentRun()
+	change(stopTargetOfMessage(env))
+	running := i.currentRun()
 	if running != before || running == (stopTarget{}) {
 		i.cancelInterrupts()
 	}
@@ -111,8 +111,8 @@ func (i *interrupter) updateState(body []byte, change func(stopTarget)) {
 	}
 }
 
-// removeTarget removes one requested run of t, and the request to stop it.
-func (i *interrupter) removeTarget(t stopTarget) {
+// removeRequestedRun removes one requested run of t, and the request to stop it.
+func (i *interrupter) removeRequestedRun(t stopTarget) {
 	if at := slices.Index(i.unfinishedTargets, t); at >= 0 {
 		i.unfinishedTargets = slices.Delete(i.unfinishedTargets, at, at+1)
 	}
@@ -121,10 +121,10 @@ func (i *interrupter) removeTarget(t stopTarget) {
 	}
 }
 
-// currentTarget returns the run that the kernel executes now: the cell whose start_cell has
+// currentRun returns the run that the kernel executes now: the cell whose start_cell has
 // come, or an execute_code, which has no such message, if it is first among the unfinished
 // requests. It returns the zero value if nothing runs or it is not known yet.
-func (i *interrupter) currentTarget() stopTarget {
+func (i *interrupter) currentRun() stopTarget {
 	switch {
 	case i.runningCell != "":
 		return stopTarget{cellID: i.runningCell}

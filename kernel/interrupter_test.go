@@ -34,15 +34,15 @@ func newRecordingInterrupter() *recordingInterrupter {
 	return s
 }
 
-// sendMessage tells the interrupter that a message with one id field was written to the
+// noteSentMessageWithID tells the interrupter that a message with one id field was written to the
 // kernel.
-func (s *recordingInterrupter) sendMessage(kind, field, id string) {
-	s.MessageSent(fmt.Appendf(nil, `{"type":%q,%q:%q}`, kind, field, id))
+func (s *recordingInterrupter) noteSentMessageWithID(kind, field, id string) {
+	s.NoteSentMessage(fmt.Appendf(nil, `{"type":%q,%q:%q}`, kind, field, id))
 }
 
-// receiveMessage tells the interrupter that a message with one id field came from the kernel.
-func (s *recordingInterrupter) receiveMessage(kind, field, id string) {
-	s.MessageReceived(fmt.Appendf(nil, `{"type":%q,%q:%q}`, kind, field, id))
+// noteReceivedMessageWithID tells the interrupter that a message with one id field came from the kernel.
+func (s *recordingInterrupter) noteReceivedMessageWithID(kind, field, id string) {
+	s.NoteReceivedMessage(fmt.Appendf(nil, `{"type":%q,%q:%q}`, kind, field, id))
 }
 
 func TestInterrupterInterruptsUntilTheRunEnds(t *testing.T) {
@@ -50,50 +50,50 @@ func TestInterrupterInterruptsUntilTheRunEnds(t *testing.T) {
 	for name, run := range map[string]struct{ begin, stop, end func(*recordingInterrupter) }{
 		"cell": {
 			func(s *recordingInterrupter) {
-				s.sendMessage("run_cell", "cell_id", "a")
-				s.receiveMessage("start_cell", "cell_id", "a")
+				s.noteSentMessageWithID("run_cell", "cell_id", "a")
+				s.noteReceivedMessageWithID("start_cell", "cell_id", "a")
 			},
-			func(s *recordingInterrupter) { s.sendMessage("stop_cell", "cell_id", "a") },
-			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteSentMessageWithID("stop_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteReceivedMessageWithID("cell_result", "cell_id", "a") },
 		},
 		"disposed": {
 			func(s *recordingInterrupter) {
-				s.sendMessage("run_cell", "cell_id", "a")
-				s.receiveMessage("start_cell", "cell_id", "a")
+				s.noteSentMessageWithID("run_cell", "cell_id", "a")
+				s.noteReceivedMessageWithID("start_cell", "cell_id", "a")
 			},
-			func(s *recordingInterrupter) { s.sendMessage("dispose_cell", "cell_id", "a") },
-			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteSentMessageWithID("dispose_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteReceivedMessageWithID("cell_result", "cell_id", "a") },
 		},
 		"code": {
-			func(s *recordingInterrupter) { s.sendMessage("execute_code", "agent_tx_id", "e") },
-			func(s *recordingInterrupter) { s.sendMessage("stop_cell", "agent_tx_id", "e") },
-			func(s *recordingInterrupter) { s.receiveMessage("execute_code_response", "agent_tx_id", "e") },
+			func(s *recordingInterrupter) { s.noteSentMessageWithID("execute_code", "agent_tx_id", "e") },
+			func(s *recordingInterrupter) { s.noteSentMessageWithID("stop_cell", "agent_tx_id", "e") },
+			func(s *recordingInterrupter) { s.noteReceivedMessageWithID("execute_code_response", "agent_tx_id", "e") },
 		},
 		"stopped before its start was received": {
 			func(s *recordingInterrupter) {
-				s.sendMessage("run_cell", "cell_id", "a")
-				s.sendMessage("stop_cell", "cell_id", "a")
+				s.noteSentMessageWithID("run_cell", "cell_id", "a")
+				s.noteSentMessageWithID("stop_cell", "cell_id", "a")
 			},
-			func(s *recordingInterrupter) { s.receiveMessage("start_cell", "cell_id", "a") },
-			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteReceivedMessageWithID("start_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteReceivedMessageWithID("cell_result", "cell_id", "a") },
 		},
 		"stopped twice": {
 			func(s *recordingInterrupter) {
-				s.sendMessage("run_cell", "cell_id", "a")
-				s.receiveMessage("start_cell", "cell_id", "a")
+				s.noteSentMessageWithID("run_cell", "cell_id", "a")
+				s.noteReceivedMessageWithID("start_cell", "cell_id", "a")
 			},
 			func(s *recordingInterrupter) {
-				s.sendMessage("stop_cell", "cell_id", "a")
-				s.sendMessage("stop_cell", "cell_id", "a")
+				s.noteSentMessageWithID("stop_cell", "cell_id", "a")
+				s.noteSentMessageWithID("stop_cell", "cell_id", "a")
 			},
-			func(s *recordingInterrupter) { s.receiveMessage("cell_result", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteReceivedMessageWithID("cell_result", "cell_id", "a") },
 		},
 		"closed": {
 			func(s *recordingInterrupter) {
-				s.sendMessage("run_cell", "cell_id", "a")
-				s.receiveMessage("start_cell", "cell_id", "a")
+				s.noteSentMessageWithID("run_cell", "cell_id", "a")
+				s.noteReceivedMessageWithID("start_cell", "cell_id", "a")
 			},
-			func(s *recordingInterrupter) { s.sendMessage("stop_cell", "cell_id", "a") },
+			func(s *recordingInterrupter) { s.noteSentMessageWithID("stop_cell", "cell_id", "a") },
 			func(s *recordingInterrupter) { s.Close() },
 		},
 	} {
@@ -120,28 +120,28 @@ func TestInterrupterIgnoresOtherTargets(t *testing.T) {
 	t.Parallel()
 	for name, run := range map[string]func(*recordingInterrupter){
 		"what waits": func(s *recordingInterrupter) {
-			s.sendMessage("run_cell", "cell_id", "b")
-			s.sendMessage("stop_cell", "cell_id", "b")
+			s.noteSentMessageWithID("run_cell", "cell_id", "b")
+			s.noteSentMessageWithID("stop_cell", "cell_id", "b")
 		},
 		"code that waits": func(s *recordingInterrupter) {
-			s.sendMessage("execute_code", "agent_tx_id", "e")
-			s.sendMessage("stop_cell", "agent_tx_id", "e")
+			s.noteSentMessageWithID("execute_code", "agent_tx_id", "e")
+			s.noteSentMessageWithID("stop_cell", "agent_tx_id", "e")
 		},
 		"what was never sent": func(s *recordingInterrupter) {
-			s.sendMessage("stop_cell", "cell_id", "x")
-			s.sendMessage("stop_cell", "agent_tx_id", "x")
+			s.noteSentMessageWithID("stop_cell", "cell_id", "x")
+			s.noteSentMessageWithID("stop_cell", "agent_tx_id", "x")
 		},
-		"a request of the name": func(s *recordingInterrupter) { s.sendMessage("stop_cell", "agent_tx_id", "a") },
-		"no message":            func(s *recordingInterrupter) { s.MessageSent([]byte(`{"type":"stop_cell","cell_id":"a"`)) },
-		"a question":            func(s *recordingInterrupter) { s.sendMessage("ping", "cell_id", "a") },
+		"a request of the name": func(s *recordingInterrupter) { s.noteSentMessageWithID("stop_cell", "agent_tx_id", "a") },
+		"no message":            func(s *recordingInterrupter) { s.NoteSentMessage([]byte(`{"type":"stop_cell","cell_id":"a"`)) },
+		"a question":            func(s *recordingInterrupter) { s.noteSentMessageWithID("ping", "cell_id", "a") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s := newRecordingInterrupter()
 				defer s.Close()
-				s.sendMessage("run_cell", "cell_id", "a")
-				s.receiveMessage("start_cell", "cell_id", "a")
+				s.noteSentMessageWithID("run_cell", "cell_id", "a")
+				s.noteReceivedMessageWithID("start_cell", "cell_id", "a")
 				run(s)
 				time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
 				require.Empty(t, s.interruptedAt)
@@ -157,12 +157,12 @@ func TestInterrupterForgetsEndedRuns(t *testing.T) {
 		s := newRecordingInterrupter()
 		defer s.Close()
 		for range 2 {
-			s.sendMessage("run_cell", "cell_id", "a")
+			s.noteSentMessageWithID("run_cell", "cell_id", "a")
 		}
-		s.receiveMessage("start_cell", "cell_id", "a")
-		s.sendMessage("stop_cell", "cell_id", "a")
-		s.receiveMessage("cell_result", "cell_id", "a")
-		s.receiveMessage("start_cell", "cell_id", "a")
+		s.noteReceivedMessageWithID("start_cell", "cell_id", "a")
+		s.noteSentMessageWithID("stop_cell", "cell_id", "a")
+		s.noteReceivedMessageWithID("cell_result", "cell_id", "a")
+		s.noteReceivedMessageWithID("start_cell", "cell_id", "a")
 		time.Sleep(time.Minute) //nolint:forbidigo // in a synctest bubble
 		require.Len(t, s.interruptedAt, 1)
 	})

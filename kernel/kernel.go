@@ -140,13 +140,13 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Kernel
 // startForkedOrCold starts one kernel and waits for its ready message. The kernel is forked by
 // the pool if fork is not nil, otherwise a new process is started. It fails if a forked kernel
 // has inherited state from its parent.
-func startForkedOrCold(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *poolFork) (*Kernel, error) {
+func startForkedOrCold(ctx context.Context, sup *subprocess.Supervisor, cfg Config, fork *poolForker) (*Kernel, error) {
 	k := &Kernel{
 		frames: make(chan []byte), readEnded: make(chan struct{}), closed: make(chan struct{}),
 		onStuck: cfg.OnStuck,
 	}
 	k.merger = newOutputMerger(cfg, k.emitFrame)
-	k.stopTracker = newStopTracker(k.repeatStop, k.killStuck)
+	k.stopTracker = newStopTracker(k.resendStopCell, k.killStuck)
 	spec, err := k.processSpec(cfg, fork)
 	if err != nil {
 		return nil, err
@@ -194,13 +194,13 @@ func (k *Kernel) PID() int { return k.proc.PID() }
 // Exited returns a channel that is closed when the kernel process has exited.
 func (k *Kernel) Exited() <-chan struct{} { return k.proc.Exited() }
 
-// Exit returns the exit status or signal of the kernel process. Call it only after the channel
+// ExitStatus returns the exit status or signal of the kernel process. Call it only after the channel
 // of Exited is closed.
-func (k *Kernel) Exit() subprocess.ExitState { return k.proc.ExitState() }
+func (k *Kernel) ExitStatus() subprocess.ExitState { return k.proc.ExitState() }
 
-// Enforced returns which limits and isolation measures are in force for this kernel process,
+// EnforcedLimits returns which limits and isolation measures are in force for this kernel process,
 // by name, such as "memory" or "process_group"; see [subprocess.Process.Enforced].
-func (k *Kernel) Enforced() map[string]bool { return k.proc.Enforced() }
+func (k *Kernel) EnforcedLimits() map[string]bool { return k.proc.Enforced() }
 
 // Read returns the next frame from the kernel: one from its socket, or one made from text that
 // its process wrote to stdout or stderr. It blocks until there is one. If the kernel has died
@@ -217,7 +217,7 @@ func (k *Kernel) Read() ([]byte, error) {
 // Write sends one message to the kernel. It fails if the kernel has closed its socket. If the
 // message is a stop_cell, the kernel is watched until the run ends.
 func (k *Kernel) Write(body []byte) error {
-	k.stopTracker.messageSent(body)
+	k.stopTracker.noteSentMessage(body)
 	return k.writeUntracked(body)
 }
 
@@ -228,7 +228,7 @@ func (k *Kernel) writeUntracked(body []byte) error {
 	defer k.writeMu.Unlock()
 	err := k.proc.Write(body)
 	if err == nil && k.interrupter != nil {
-		k.interrupter.messageSent(body)
+		k.interrupter.noteSentMessage(body)
 	}
 	return err
 }
@@ -278,29 +278,29 @@ func (k *Kernel) readSocket() {
 // in the middle of another cell's run; these two do not start or end a run.
 func (k *Kernel) handleFrame(frame []byte) {
 	if k.interrupter != nil {
-		k.interrupter.messageReceived(frame)
+		k.interrupter.noteReceivedMessage(frame)
 	}
-	switch frameType(frame) {
+	switch frameTypeOf(frame) {
 	case protocol.TypeExecuteCodeResponse:
-		k.stopTracker.targetEnded(stopTarget{agentTxID: agentTxIDOf(frame)})
-		k.merger.emitUnchanged(frame)
+		k.stopTracker.noteRunEnded(stopTarget{agentTxID: agentTxIDOf(frame)})
+		k.merger.emitFrameUnchanged(frame)
 	case protocol.TypeCellResult:
 		cell := cellIDOf(frame)
 		if k.merger.isRunningCell(cell) {
 			k.proc.DrainOutput() // hands the rest to the merger
 		}
-		k.stopTracker.targetEnded(stopTarget{cellID: cell})
+		k.stopTracker.noteRunEnded(stopTarget{cellID: cell})
 		k.merger.endRun(cell, frame)
 	case protocol.TypeKernelStdio:
 		k.merger.addTextFrame(frame)
 	case protocol.TypeStartCell:
 		cell := cellIDOf(frame)
 		if cell != "" && !k.merger.hasActiveRun() {
-			k.stopTracker.cellStarted(cell)
+			k.stopTracker.noteCellStarted(cell)
 		}
 		k.merger.startRun(cell, frame)
 	default:
-		k.merger.emitUnchanged(frame)
+		k.merger.emitFrameUnchanged(frame)
 	}
 }
 
@@ -331,16 +331,16 @@ func (k *Kernel) connectionEndError(err error) error {
 	return err
 }
 
-// repeatStop sends a stop_cell to the kernel again, and adds a line that says so to the text
+// resendStopCell sends a stop_cell to the kernel again, and adds a line that says so to the text
 // of the cell's run.
-func (k *Kernel) repeatStop(order stopOrder) {
+func (k *Kernel) resendStopCell(order pendingStop) {
 	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[the run has not stopped for %v: it is interrupted again]\n", RepeatStopDelay))
 	_ = k.writeUntracked(order.message) // fails if the kernel has died
 }
 
 // killStuck calls Config.OnStuck for a run that did not stop within StuckTimeout, and kills
 // the kernel if OnStuck returns true. Without OnStuck it does nothing.
-func (k *Kernel) killStuck(order stopOrder) {
+func (k *Kernel) killStuck(order pendingStop) {
 	reason := fmt.Sprintf("%v has not stopped for %v, and cannot be interrupted", order.target, StuckTimeout)
 	if k.onStuck == nil || !k.onStuck(reason) {
 		return

@@ -37,7 +37,7 @@ func startKernel(t *testing.T, change func(*kernel.Config)) *testKernel {
 	sup := newSupervisor(t)
 	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
-	return startKernelUnder(t, sup, python, change)
+	return startKernelWithSupervisor(t, sup, python, change)
 }
 
 // newSupervisor returns a supervisor of subprocesses that is closed after the test.
@@ -49,9 +49,9 @@ func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-// startKernelUnder starts a kernel under this supervisor, with this interpreter, and stops it
+// startKernelWithSupervisor starts a kernel under this supervisor, with this interpreter, and stops it
 // after the test. change, if not nil, may modify the kernel's config first.
-func startKernelUnder(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, change func(*kernel.Config)) *testKernel {
+func startKernelWithSupervisor(t *testing.T, sup *subprocess.Supervisor, python *kernel.Python, change func(*kernel.Config)) *testKernel {
 	t.Helper()
 	workdir := t.TempDir()
 	for _, name := range []string{"home", "tmp", "mpl"} {

@@ -191,7 +191,7 @@ func (p *Pool) Stats() PoolStats {
 // reserveFork takes a place in the pool and returns the fork with which to start one kernel.
 // It returns nil if the kernel must be started cold: p is nil, cfg is not for a Python kernel,
 // MaxKernels kernels run already, or no parent process is ready.
-func (p *Pool) reserveFork(cfg Config) *poolFork {
+func (p *Pool) reserveFork(cfg Config) *poolForker {
 	if p == nil || cfg.Command != nil || cfg.Emacs != nil {
 		return nil
 	}
@@ -203,7 +203,7 @@ func (p *Pool) reserveFork(cfg Config) *poolFork {
 	}
 	p.kernelsInUse++
 	p.stats.ForkedKernels++
-	f := &poolFork{parent: p.parent, workdir: cfg.Workdir, environ: kernelEnvironment(cfg), poolFolder: p.folder}
+	f := &poolForker{parent: p.parent, workdir: cfg.Workdir, environ: kernelEnvironment(cfg), poolFolder: p.folder}
 	f.releasePlace = sync.OnceFunc(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func (p *Pool) reserveFork(cfg Config) *poolFork {
 
 // recordForkFailure frees the place of a fork that has not become a kernel. It counts and logs
 // the failure with err, unless ctx was cancelled.
-func (p *Pool) recordForkFailure(ctx context.Context, f *poolFork, err error) {
+func (p *Pool) recordForkFailure(ctx context.Context, f *poolForker, err error) {
 	f.releasePlace()
 	isCancelled := ctx.Err() != nil
 	if !isCancelled {

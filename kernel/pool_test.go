@@ -73,14 +73,14 @@ func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *testPoo
 // after the test.
 func (w *testPool) startKernel() *testKernel {
 	w.t.Helper()
-	return startKernelUnder(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool = w.Pool })
+	return startKernelWithSupervisor(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool = w.Pool })
 }
 
-// parentPIDOf returns the process id of the pool's parent that forked k.
-func parentPIDOf(k *testKernel) int { return k.ReadyMessage.Pool.ParentPID }
+// poolParentPIDOf returns the process id of the pool's parent that forked k.
+func poolParentPIDOf(k *testKernel) int { return k.ReadyMessage.Pool.ParentPID }
 
-// stdoutOf runs code as a new cell and returns the text that it prints to stdout.
-func (k *testKernel) stdoutOf(code string) string {
+// stdoutOfCode runs code as a new cell and returns the text that it prints to stdout.
+func (k *testKernel) stdoutOfCode(code string) string {
 	k.t.Helper()
 	return streamText(k.runCell(code), protocol.Stdout)
 }
@@ -96,7 +96,7 @@ func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 	require.Empty(t, k.ReadyMessage.Pool.OpenDescriptors)
 	require.Empty(t, k.ReadyMessage.Pool.Environ)
 
-	cold := startKernelUnder(t, w.sup, w.python, nil)
+	cold := startKernelWithSupervisor(t, w.sup, w.python, nil)
 	// A program sees the same surroundings in a fork as in a kernel that was started cold.
 	look := strings.Join([]string{
 		"import os, sys, signal, threading, resource",
@@ -109,8 +109,8 @@ func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 		"print(resource.getrlimit(resource.RLIMIT_NOFILE), os.umask(0o22), __name__)",
 		"print(len(os.listdir('/proc/self/fd')))",
 	}, "\n")
-	require.Equal(t, cold.stdoutOf(look), k.stdoutOf(look))
-	require.Equal(t, "1\n2\n", k.stdoutOf("import subprocess\nprint(1)\nsubprocess.run(['echo', '2'])"), "its descriptors are drained")
+	require.Equal(t, cold.stdoutOfCode(look), k.stdoutOfCode(look))
+	require.Equal(t, "1\n2\n", k.stdoutOfCode("import subprocess\nprint(1)\nsubprocess.run(['echo', '2'])"), "its descriptors are drained")
 
 	k.sendRunCell("print('on', flush=True)\nwhile True: pass")
 	for f := (frameFields{}); f.Data != "on\n"; {
@@ -135,9 +135,9 @@ func TestForkedKernelReportsEnforcedLimits(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
 	limits := &sandbox.Template{Machine: sandbox.Machine{IsRoot: os.Getuid() == 0}, Rules: sandbox.Rules{MaxMemoryBytes: 8 << 30, MaxProcesses: 1 << 30}} // no machine has so many
-	k := startKernelUnder(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Sandbox = w.Pool, limits })
+	k := startKernelWithSupervisor(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Sandbox = w.Pool, limits })
 	require.NotNil(t, k.ReadyMessage.Pool)
-	enforced := k.Enforced()
+	enforced := k.EnforcedLimits()
 	require.Equal(t, w.sup.Enforceable()["cgroup_kill"], enforced["cgroup_kill"])
 	require.True(t, enforced["process_group"])
 	require.True(t, enforced["memory"])
@@ -149,12 +149,12 @@ func TestPK16ForksShareNothing(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4, PreloadModules: []string{"random"}})
 	a, b := w.startKernel(), w.startKernel()
-	require.Equal(t, "set\n", a.stdoutOf("import json, os\njson.mark = x = 1\nos.environ['MARK'] = '1'\nos.chdir('/')\nprint('set')"))
-	require.Equal(t, "False None False\n", b.stdoutOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
+	require.Equal(t, "set\n", a.stdoutOfCode("import json, os\njson.mark = x = 1\nos.environ['MARK'] = '1'\nos.chdir('/')\nprint('set')"))
+	require.Equal(t, "False None False\n", b.stdoutOfCode("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
 	c := w.startKernel()
-	require.Equal(t, "False None False\n", c.stdoutOf("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
+	require.Equal(t, "False None False\n", c.stdoutOfCode("import json, os\nprint(hasattr(json, 'mark'), os.environ.get('MARK'), 'x' in globals())"))
 	draw := "import random, uuid, tempfile\nprint(random.random(), uuid.uuid4(), tempfile.mktemp())"
-	drawn := map[string]bool{a.stdoutOf(draw): true, b.stdoutOf(draw): true, c.stdoutOf(draw): true}
+	drawn := map[string]bool{a.stdoutOfCode(draw): true, b.stdoutOfCode(draw): true, c.stdoutOfCode(draw): true}
 	require.Len(t, drawn, 3, "each draws its own numbers")
 }
 
@@ -165,12 +165,12 @@ func TestPK16NumpySeedDiffersInEachFork(t *testing.T) {
 	require.NotNil(t, a.ReadyMessage.Pool.Seed)
 	require.NotEqual(t, *a.ReadyMessage.Pool.Seed, *b.ReadyMessage.Pool.Seed)
 	draw := "import numpy\nprint(numpy.random.rand())"
-	first := a.stdoutOf(draw)
-	require.NotEqual(t, first, b.stdoutOf(draw))
-	require.Equal(t, first, a.stdoutOf(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.ReadyMessage.Pool.Seed)), "the reported seed reproduces the numbers")
-	require.Equal(t, "True True\n", a.stdoutOf("import sys\nprint('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)"))
+	first := a.stdoutOfCode(draw)
+	require.NotEqual(t, first, b.stdoutOfCode(draw))
+	require.Equal(t, first, a.stdoutOfCode(fmt.Sprintf("numpy.random.seed(%d)\nprint(numpy.random.rand())", *a.ReadyMessage.Pool.Seed)), "the reported seed reproduces the numbers")
+	require.Equal(t, "True True\n", a.stdoutOfCode("import sys\nprint('pandas' in sys.modules, 'matplotlib.pyplot' in sys.modules)"))
 	backend := "import matplotlib\nprint(matplotlib.get_backend())"
-	require.Equal(t, startKernelUnder(t, w.sup, w.python, nil).stdoutOf(backend), a.stdoutOf(backend))
+	require.Equal(t, startKernelWithSupervisor(t, w.sup, w.python, nil).stdoutOfCode(backend), a.stdoutOfCode(backend))
 	require.Empty(t, w.log.String(), "all three may be preloaded")
 }
 
@@ -195,7 +195,7 @@ func TestPK16FullPoolStartsCold(t *testing.T) {
 	require.NotNil(t, first.ReadyMessage.Pool)
 	second := w.startKernel()
 	require.Nil(t, second.ReadyMessage.Pool)
-	require.Equal(t, "2\n", second.stdoutOf("print(1 + 1)"))
+	require.Equal(t, "2\n", second.stdoutOfCode("print(1 + 1)"))
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 1, ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 	require.NoError(t, first.Stop(t.Context()))
 	require.NotNil(t, w.startKernel().ReadyMessage.Pool, "its place is free again")
@@ -214,8 +214,8 @@ func TestPK16DeathOfForkReportsItsCause(t *testing.T) {
 		k := w.startKernel()
 		if strings.Contains(code, "getppid") {
 			k.runCell(code)
-			awaitProcessGone(t, parentPIDOf(k))
-			require.Equal(t, "1\n", k.stdoutOf("print(1)"), "it lives on without its parent")
+			awaitProcessGone(t, poolParentPIDOf(k))
+			require.Equal(t, "1\n", k.stdoutOfCode("print(1)"), "it lives on without its parent")
 			code = "os._exit(7)"
 		}
 		k.sendRunCell(code)
@@ -240,13 +240,13 @@ func TestPK16DeadParentIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
 	old := w.startKernel()
-	require.Empty(t, old.stdoutOf("x = 'kept'"))
-	require.NoError(t, syscall.Kill(parentPIDOf(old), syscall.SIGKILL))
+	require.Empty(t, old.stdoutOfCode("x = 'kept'"))
+	require.NoError(t, syscall.Kill(poolParentPIDOf(old), syscall.SIGKILL))
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
-	require.Equal(t, "kept\n", old.stdoutOf("print(x)"), "nothing is lost")
+	require.Equal(t, "kept\n", old.stdoutOfCode("print(x)"), "nothing is lost")
 	next := w.startKernel()
 	require.NotNil(t, next.ReadyMessage.Pool)
-	require.NotEqual(t, parentPIDOf(old), parentPIDOf(next))
+	require.NotEqual(t, poolParentPIDOf(old), poolParentPIDOf(next))
 	require.Contains(t, w.log.String(), "another is started")
 	require.NoError(t, old.Stop(t.Context()))
 	awaitProcessGone(t, old.PID()) // init reaps it, some time later
@@ -258,11 +258,11 @@ func TestPK16HangingParentIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
 	old := w.startKernel()
-	require.NoError(t, syscall.Kill(parentPIDOf(old), syscall.SIGSTOP))
+	require.NoError(t, syscall.Kill(poolParentPIDOf(old), syscall.SIGSTOP))
 	cold := w.startKernel()
 	require.Nil(t, cold.ReadyMessage.Pool)
-	require.Equal(t, "1\n", cold.stdoutOf("print(1)"))
-	require.Equal(t, "1\n", old.stdoutOf("print(1)"))
+	require.Equal(t, "1\n", cold.stdoutOfCode("print(1)"))
+	require.Equal(t, "1\n", old.stdoutOfCode("print(1)"))
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
 	require.NotNil(t, w.startKernel().ReadyMessage.Pool)
 }
@@ -279,9 +279,9 @@ func TestPK16StoppedKernelsLeaveNoProcesses(t *testing.T) {
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 20, ColdKernels: 4, ParentsStarted: 1}, w.Stats())
 	parent := 0
 	for i, k := range kernels {
-		require.Equal(t, fmt.Sprintln(i*i), k.stdoutOf(fmt.Sprintf("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint(%d ** 2)", i)))
+		require.Equal(t, fmt.Sprintln(i*i), k.stdoutOfCode(fmt.Sprintf("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)\nprint(%d ** 2)", i)))
 		if k.ReadyMessage.Pool != nil {
-			parent = parentPIDOf(k)
+			parent = poolParentPIDOf(k)
 		}
 	}
 	for _, k := range kernels {
@@ -315,14 +315,14 @@ func TestPK16ParentKillsItsKernels(t *testing.T) {
 func TestPK16ParentRestartsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	environ := writeModules(t, map[string]string{"mortal": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.3)"})
+	environ := writePythonModules(t, map[string]string{"mortal": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.3)"})
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1, Environ: environ, PreloadModules: []string{"mortal"}})
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
 	require.GreaterOrEqual(t, time.Since(began), time.Second)
 }
 
 // A kernel that fails to start does not count against the pool's MaxKernels.
-func TestPK16FailedStartFreesItsPlace(t *testing.T) {
+func TestPK16FailedStartFreesPlaceInPool(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1})
 	ctx, cancel := context.WithCancel(t.Context())

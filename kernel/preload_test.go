@@ -11,9 +11,9 @@ import (
 	"assay/kernel"
 )
 
-// writeModules writes Python modules, given as source by name, into a new folder and returns
+// writePythonModules writes Python modules, given as source by name, into a new folder and returns
 // an environment in which they can be imported.
-func writeModules(t *testing.T, sources map[string]string) []string {
+func writePythonModules(t *testing.T, sources map[string]string) []string {
 	t.Helper()
 	folder := t.TempDir()
 	for name, source := range sources {
@@ -26,7 +26,7 @@ func writeModules(t *testing.T, sources map[string]string) []string {
 // forked kernels, for example, every command of a cell would seem to succeed.
 func TestPK16ModuleWithSignalHandlersIsExcluded(t *testing.T) {
 	t.Parallel()
-	environ := writeModules(t, map[string]string{
+	environ := writePythonModules(t, map[string]string{
 		"childless": "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)",
 		"restored":  "import signal\nsignal.signal(signal.SIGUSR1, signal.signal(signal.SIGUSR1, signal.SIG_IGN))",
 	})
@@ -35,26 +35,26 @@ func TestPK16ModuleWithSignalHandlersIsExcluded(t *testing.T) {
 	require.NotContains(t, w.log.String(), "restored")
 	k := w.startKernel()
 	require.NotNil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "7\n", k.stdoutOf("import subprocess\nprint(subprocess.run(['sh', '-c', 'exit 7']).returncode)"))
+	require.Equal(t, "7\n", k.stdoutOfCode("import subprocess\nprint(subprocess.run(['sh', '-c', 'exit 7']).returncode)"))
 }
 
 // If a module forks during its import, the forked process does not answer the requests to the
 // pool's parent.
 func TestPK16ForkDuringImport(t *testing.T) {
 	t.Parallel()
-	environ := writeModules(t, map[string]string{
+	environ := writePythonModules(t, map[string]string{
 		"forker": "import os\nPID = os.fork()\nif PID:\n    assert os.waitpid(PID, 0)[1] == 0",
 	})
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 2, Environ: environ, PreloadModules: []string{"forker"}})
 	for range 2 {
-		require.Equal(t, "True\n", w.startKernel().stdoutOf("import forker\nprint(forker.PID > 0)"))
+		require.Equal(t, "True\n", w.startKernel().stdoutOfCode("import forker\nprint(forker.PID > 0)"))
 	}
 	require.Equal(t, kernel.PoolStats{ForkedKernels: 2, ParentsStarted: 1}, w.Stats())
 }
 
 func TestPK16ModuleThatExitsIsAnError(t *testing.T) {
 	t.Parallel()
-	environ := writeModules(t, map[string]string{"leaver": "import sys\nsys.exit('bye')"})
+	environ := writePythonModules(t, map[string]string{"leaver": "import sys\nsys.exit('bye')"})
 	sup := newSupervisor(t)
 	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestPK16ModuleThatExitsIsAnError(t *testing.T) {
 
 func TestPK16ImportsTimeOut(t *testing.T) {
 	t.Parallel()
-	environ := writeModules(t, map[string]string{"endless": "while True: pass"})
+	environ := writePythonModules(t, map[string]string{"endless": "while True: pass"})
 	sup := newSupervisor(t)
 	python, err := kernel.ResolvePython(t.Context(), "python3", sup.TempDir())
 	require.NoError(t, err)
@@ -95,10 +95,10 @@ func TestPK16UnsafeModulesAreExcluded(t *testing.T) {
 		require.Contains(t, w.log.String(), reason)
 	}
 	require.NotContains(t, w.log.String(), "innocent")
-	k := startKernelUnder(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Environ = w.Pool, environ })
+	k := startKernelWithSupervisor(t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Environ = w.Pool, environ })
 	require.NotNil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "['innocent']\n", k.stdoutOf("import sys\nprint([n for n in ('homely', 'placed', 'threaded', 'innocent', 'copycat') if n in sys.modules])"))
-	require.Equal(t, k.workdir+"/data\n", k.stdoutOf("import placed\nprint(placed.HERE)"))
+	require.Equal(t, "['innocent']\n", k.stdoutOfCode("import sys\nprint([n for n in ('homely', 'placed', 'threaded', 'innocent', 'copycat') if n in sys.modules])"))
+	require.Equal(t, k.workdir+"/data\n", k.stdoutOfCode("import placed\nprint(placed.HERE)"))
 }
 
 func TestPK16MissingModuleIsAnError(t *testing.T) {
@@ -118,12 +118,12 @@ func TestPK16MissingModuleIsAnError(t *testing.T) {
 func TestPK16FolderWithMatplotlibrcStartsCold(t *testing.T) {
 	t.Parallel()
 	w := startPool(t, resolveScientificPython(t), kernel.PoolConfig{MaxKernels: 2, PreloadModules: []string{"matplotlib"}})
-	k := startKernelUnder(t, w.sup, w.python, func(cfg *kernel.Config) {
+	k := startKernelWithSupervisor(t, w.sup, w.python, func(cfg *kernel.Config) {
 		cfg.Pool = w.Pool
 		require.NoError(t, os.WriteFile(filepath.Join(cfg.Workdir, "matplotlibrc"), []byte("lines.linewidth: 7.5\n"), 0o600))
 	})
 	require.Nil(t, k.ReadyMessage.Pool)
-	require.Equal(t, "7.5\n", k.stdoutOf("import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'])"))
+	require.Equal(t, "7.5\n", k.stdoutOfCode("import matplotlib\nprint(matplotlib.rcParams['lines.linewidth'])"))
 	require.Contains(t, w.log.String(), "would not read the matplotlibrc")
 	require.Equal(t, kernel.PoolStats{ColdKernels: 1, ParentsStarted: 1}, w.Stats())
 }

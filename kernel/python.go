@@ -52,7 +52,7 @@ func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, fmt.Errorf("unpack the kernel: %w", err)
 	}
-	kernelProgram, err := python.Unpack(home)
+	kernelProgram, err := python.UnpackSources(home)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	}
 	return &Python{
 		Executable: printed.Executable, Version: printed.Version,
-		kernelProgram: kernelProgram, poolProgram: python.PoolStart(home), readPaths: append(printed.Paths, home),
+		kernelProgram: kernelProgram, poolProgram: python.PoolParentStartFile(home), readPaths: append(printed.Paths, home),
 	}, nil
 }
 

@@ -32,14 +32,14 @@ type outputMerger struct {
 	onOutput  func(stream string, chunk []byte) // gets text that belongs to no run
 
 	mu             sync.Mutex // held while frames are emitted, which keeps their order
-	run            runOutput
+	run            runTextLimiter
 	earlyTextTimer *time.Timer // calls releaseEarlyText; nil: was never started
 }
 
 // newOutputMerger returns an outputMerger that calls emit with each frame, in order, and
 // cfg.Output with text that belongs to no run.
 func newOutputMerger(cfg Config, emit func([]byte)) *outputMerger {
-	m := &outputMerger{emitFrame: emit, onOutput: cfg.Output, run: newRunOutput(cfg.MaxStdioBytes)}
+	m := &outputMerger{emitFrame: emit, onOutput: cfg.Output, run: newRunTextLimiter(cfg.MaxStdioBytes)}
 	if m.onOutput == nil {
 		m.onOutput = func(string, []byte) {}
 	}
@@ -54,8 +54,8 @@ func (m *outputMerger) hasActiveRun() bool { return m.run.isActive }
 // startRun and endRun may call it.
 func (m *outputMerger) isRunningCell(cellID string) bool { return m.run.isRunOfCell(cellID) }
 
-// emitUnchanged emits a frame from the socket as it is.
-func (m *outputMerger) emitUnchanged(frame []byte) {
+// emitFrameUnchanged emits a frame from the socket as it is.
+func (m *outputMerger) emitFrameUnchanged(frame []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.emitFrame(frame)
@@ -143,10 +143,10 @@ func (m *outputMerger) close() {
 	}
 }
 
-// runOutput limits the text of the current run to maxBytes. The first half of the limit is
+// runTextLimiter limits the text of the current run to maxBytes. The first half of the limit is
 // emitted as it comes. After that only the newest text is held, up to the other half, and
 // emitted when the run ends. It is not safe for concurrent use.
-type runOutput struct {
+type runTextLimiter struct {
 	maxBytes int // negative: no limit
 
 	isActive          bool
@@ -161,13 +161,13 @@ type runOutput struct {
 	lastText     []byte // the newest text, at most maxLastTextBytes
 }
 
-// newRunOutput returns a runOutput in which no run has started. maxBytes is the limit for the
+// newRunTextLimiter returns a runTextLimiter in which no run has started. maxBytes is the limit for the
 // text of one run; 0 means DefaultMaxStdioBytes, negative means no limit.
-func newRunOutput(maxBytes int) runOutput {
+func newRunTextLimiter(maxBytes int) runTextLimiter {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxStdioBytes
 	}
-	return runOutput{maxBytes: maxBytes}
+	return runTextLimiter{maxBytes: maxBytes}
 }
 
 // pipeChunk is a piece of output that was read from the kernel's stdout or stderr pipe.
@@ -177,12 +177,12 @@ type pipeChunk struct {
 }
 
 // isRunOfCell reports whether the current run is one of this cell.
-func (r *runOutput) isRunOfCell(cellID string) bool { return r.isActive && r.cellID == cellID }
+func (r *runTextLimiter) isRunOfCell(cellID string) bool { return r.isActive && r.cellID == cellID }
 
 // startRun begins a run of a cell. Text that was written just before becomes its first text.
-func (r *runOutput) startRun(cellID string, emit func([]byte)) {
+func (r *runTextLimiter) startRun(cellID string, emit func([]byte)) {
 	early := r.earlyText
-	*r = runOutput{maxBytes: r.maxBytes, isActive: true, cellID: cellID, partialCharacters: map[string][]byte{}}
+	*r = runTextLimiter{maxBytes: r.maxBytes, isActive: true, cellID: cellID, partialCharacters: map[string][]byte{}}
 	for _, c := range early {
 		r.addPipeBytes(c.stream, c.bytes, emit)
 	}
@@ -190,7 +190,7 @@ func (r *runOutput) startRun(cellID string, emit func([]byte)) {
 
 // addPipeBytes adds bytes that were read from the kernel's stdout or stderr pipe to the text
 // of the current run.
-func (r *runOutput) addPipeBytes(stream string, chunk []byte, emit func([]byte)) {
+func (r *runTextLimiter) addPipeBytes(stream string, chunk []byte, emit func([]byte)) {
 	if text := r.joinSplitCharacters(stream, chunk); len(text) > 0 {
 		r.addTextFrame(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: r.cellID, Text: text}), emit)
 	}
@@ -199,7 +199,7 @@ func (r *runOutput) addPipeBytes(stream string, chunk []byte, emit func([]byte))
 // joinSplitCharacters returns chunk as valid UTF-8. It prepends an incomplete character from
 // the end of the stream's previous chunk, and keeps back an incomplete one at the end of this
 // chunk. Invalid bytes become U+FFFD.
-func (r *runOutput) joinSplitCharacters(stream string, chunk []byte) []byte {
+func (r *runTextLimiter) joinSplitCharacters(stream string, chunk []byte) []byte {
 	text := append(r.partialCharacters[stream], chunk...)
 	end := len(text)
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
@@ -218,7 +218,7 @@ func (r *runOutput) joinSplitCharacters(stream string, chunk []byte) []byte {
 // used up. Held frames over the other half are dropped, oldest first. A frame that is not raw,
 // or that comes while no cell runs, is emitted unchanged; the router reports what is wrong
 // with it.
-func (r *runOutput) addTextFrame(frame []byte, emit func([]byte)) {
+func (r *runTextLimiter) addTextFrame(frame []byte, emit func([]byte)) {
 	raw, err := protocol.ParseRawFrame(frame)
 	if err != nil || !r.isActive {
 		emit(frame)
@@ -246,7 +246,7 @@ func (r *runOutput) addTextFrame(frame []byte, emit func([]byte)) {
 
 // endRun ends the run: it emits a line that says how many bytes were dropped, if any were, and
 // then the held frames.
-func (r *runOutput) endRun(emit func([]byte)) {
+func (r *runTextLimiter) endRun(emit func([]byte)) {
 	for _, stream := range []string{protocol.Stdout, protocol.Stderr} {
 		if rest := r.partialCharacters[stream]; len(rest) > 0 {
 			text := bytes.ToValidUTF8(rest, []byte("\uFFFD"))
@@ -260,12 +260,12 @@ func (r *runOutput) endRun(emit func([]byte)) {
 	for _, frame := range r.heldFrames {
 		emit(frame)
 	}
-	*r = runOutput{maxBytes: r.maxBytes}
+	*r = runTextLimiter{maxBytes: r.maxBytes}
 }
 
-// frameType returns the message type of a frame, or "" if it has none. It need not parse large
+// frameTypeOf returns the message type of a frame, or "" if it has none. It need not parse large
 // frames to the end, because our kernels write the type first.
-func frameType(frame []byte) string {
+func frameTypeOf(frame []byte) string {
 	if protocol.IsRawFrame(frame) {
 		return protocol.TypeKernelStdio
 	}

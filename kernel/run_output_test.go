@@ -17,9 +17,9 @@ func rawStdoutFrame(text string) []byte {
 	return protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: []byte(text)})
 }
 
-// newTextCollector returns a function to pass as emit, and a builder that collects the text of
+// newFrameTextCollector returns a function to pass as emit, and a builder that collects the text of
 // the frames passed to that function.
-func newTextCollector(t *testing.T) (emit func([]byte), text *strings.Builder) {
+func newFrameTextCollector(t *testing.T) (emit func([]byte), text *strings.Builder) {
 	t.Helper()
 	text = &strings.Builder{}
 	return func(frame []byte) {
@@ -32,8 +32,8 @@ func newTextCollector(t *testing.T) (emit func([]byte), text *strings.Builder) {
 
 func TestPK5MiddleOfLongTextIsDropped(t *testing.T) {
 	t.Parallel()
-	emit, text := newTextCollector(t)
-	output := kernel.NewRunOutput(100)
+	emit, text := newFrameTextCollector(t)
+	output := kernel.NewRunTextLimiter(100)
 	for i := range 100 {
 		output.AddTextFrame(rawStdoutFrame(fmt.Sprintf("line %03d\n", i)), emit) // 9 bytes
 	}
@@ -58,7 +58,7 @@ func TestPK5TextWithinTheLimitIsComplete(t *testing.T) {
 			}
 			got.Write(r.Text)
 		}
-		output := kernel.NewRunOutput(limit)
+		output := kernel.NewRunTextLimiter(limit)
 		for _, chunk := range chunks {
 			output.AddTextFrame(rawStdoutFrame(chunk), emit)
 			want.WriteString(chunk)
@@ -86,7 +86,7 @@ func TestSplitCharactersAreJoined(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		output := kernel.NewRunOutput(-1)
+		output := kernel.NewRunTextLimiter(-1)
 		var got strings.Builder
 		for rest := []byte(text); len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
@@ -97,8 +97,8 @@ func TestSplitCharactersAreJoined(t *testing.T) {
 			t.Fatalf("got %q, want %q", got.String(), text)
 		}
 	})
-	emit, out := newTextCollector(t)
-	output := kernel.NewRunOutput(-1)
+	emit, out := newFrameTextCollector(t)
+	output := kernel.NewRunTextLimiter(-1)
 	require.Equal(t, "a\uFFFDb", string(output.JoinSplitCharacters(protocol.Stderr, []byte("a\xffb"))))
 	require.Empty(t, output.JoinSplitCharacters(protocol.Stderr, []byte("\xe2\x82")))
 	output.EndRun(emit)
@@ -114,6 +114,6 @@ func TestFrameType(t *testing.T) {
 		`{"type":`:                                "",
 		"":                                        "",
 	} {
-		require.Equal(t, want, kernel.FrameType([]byte(frame)), frame)
+		require.Equal(t, want, kernel.FrameTypeOf([]byte(frame)), frame)
 	}
 }

@@ -11,7 +11,7 @@ import (
 // processSpec returns the description of the kernel process to start: its command,
 // environment, sandbox and limits. If fork is not nil, the pool forks the process instead of
 // running the command. It fails if the sandbox cannot be planned.
-func (k *Kernel) processSpec(cfg Config, fork *poolFork) (subprocess.Spec, error) {
+func (k *Kernel) processSpec(cfg Config, fork *poolForker) (subprocess.Spec, error) {
 	spec := subprocess.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: kernelEnvironment(cfg),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, MaxProcesses: cfg.Sandbox.MaxProcesses(),

@@ -23,8 +23,8 @@ const (
 // if that is empty, the execute_code request agentTxID.
 type stopTarget struct{ cellID, agentTxID string }
 
-// stopTargetOf returns the cell or execute_code request that a message is about.
-func stopTargetOf(env protocol.Envelope) stopTarget {
+// stopTargetOfMessage returns the cell or execute_code request that a message is about.
+func stopTargetOfMessage(env protocol.Envelope) stopTarget {
 	if env.CellID != "" {
 		return stopTarget{cellID: env.CellID}
 	}
@@ -48,18 +48,18 @@ func (t stopTarget) String() string {
 //
 // It is safe for concurrent use.
 type stopTracker struct {
-	repeatOrder func(stopOrder) // sends the stop_cell again
-	reportStuck func(stopOrder) // is called once when the run counts as stuck
+	repeatOrder func(pendingStop) // sends the stop_cell again
+	reportStuck func(pendingStop) // is called once when the run counts as stuck
 
 	mu                sync.Mutex
 	runningCell       string                    // empty: no cell runs
 	unfinishedTargets map[stopTarget]bool       // cells and execute_code requests sent, started or both
-	orders            map[stopTarget]*stopOrder // stop_cell messages sent for unfinished runs
+	orders            map[stopTarget]*pendingStop // stop_cell messages sent for unfinished runs
 }
 
-// stopOrder is a stop_cell message that was sent to the kernel and whose run has not ended
+// pendingStop is a stop_cell message that was sent to the kernel and whose run has not ended
 // yet.
-type stopOrder struct {
+type pendingStop struct {
 	target  stopTarget
 	message []byte // the stop_cell message as it was sent
 
@@ -72,19 +72,19 @@ type stopOrder struct {
 
 // newStopTracker returns a stopTracker. It calls repeat when a stop_cell must be sent again,
 // and stuck when a run counts as stuck.
-func newStopTracker(repeat, stuck func(stopOrder)) *stopTracker {
-	return &stopTracker{repeatOrder: repeat, reportStuck: stuck, unfinishedTargets: map[stopTarget]bool{}, orders: map[stopTarget]*stopOrder{}}
+func newStopTracker(repeat, stuck func(pendingStop)) *stopTracker {
+	return &stopTracker{repeatOrder: repeat, reportStuck: stuck, unfinishedTargets: map[stopTarget]bool{}, orders: map[stopTarget]*pendingStop{}}
 }
 
-// messageSent notes a run_cell, execute_code or stop_cell message that is sent to the kernel.
+// noteSentMessage notes a run_cell, execute_code or stop_cell message that is sent to the kernel.
 // A stop_cell for an unfinished run starts its timer. Other and malformed messages are
 // ignored.
-func (s *stopTracker) messageSent(body []byte) {
-	kind := frameType(body)
+func (s *stopTracker) noteSentMessage(body []byte) {
+	kind := frameTypeOf(body)
 	if kind != protocol.TypeRunCell && kind != protocol.TypeExecuteCode && kind != protocol.TypeStopCell {
 		return
 	}
-	target := stopTargetOf(parseEnvelope(body))
+	target := stopTargetOfMessage(parseEnvelope(body))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -94,22 +94,22 @@ func (s *stopTracker) messageSent(body []byte) {
 			order.rerunRequested = true
 		}
 	case s.unfinishedTargets[target] && s.orders[target] == nil:
-		order := &stopOrder{target: target, message: body}
+		order := &pendingStop{target: target, message: body}
 		s.orders[target] = order
 		order.timer = time.AfterFunc(RepeatStopDelay, func() { s.repeatOrReportStuck(order) })
 	}
 }
 
-// cellStarted notes that the kernel has started to run a cell.
-func (s *stopTracker) cellStarted(cellID string) {
+// noteCellStarted notes that the kernel has started to run a cell.
+func (s *stopTracker) noteCellStarted(cellID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runningCell = cellID
 	s.unfinishedTargets[stopTarget{cellID: cellID}] = true
 }
 
-// targetEnded notes that a run has ended, and drops the stop_cell that was sent for it.
-func (s *stopTracker) targetEnded(target stopTarget) {
+// noteRunEnded notes that a run has ended, and drops the stop_cell that was sent for it.
+func (s *stopTracker) noteRunEnded(target stopTarget) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.unfinishedTargets, target)
@@ -126,7 +126,7 @@ func (s *stopTracker) targetEnded(target stopTarget) {
 // after RepeatStopDelay, it has the message sent again, unless the cell was queued again
 // since; the second time, after StuckTimeout, it reports the run as stuck. It does nothing for
 // a run that waits behind another one, since that cannot stop yet.
-func (s *stopTracker) repeatOrReportStuck(order *stopOrder) {
+func (s *stopTracker) repeatOrReportStuck(order *pendingStop) {
 	s.mu.Lock()
 	if s.orders[order.target] != order || s.runningCell != order.target.cellID {
 		s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *stopTracker) repeatOrReportStuck(order *stopOrder) {
 		order.timer = time.AfterFunc(StuckTimeout-RepeatStopDelay, func() { s.repeatOrReportStuck(order) })
 		next = s.repeatOrder
 		if order.rerunRequested {
-			next = func(stopOrder) {}
+			next = func(pendingStop) {}
 		}
 	}
 	current := *order
@@ -153,5 +153,5 @@ func (s *stopTracker) close() {
 	for order := range maps.Values(s.orders) {
 		order.timer.Stop()
 	}
-	s.orders = map[stopTarget]*stopOrder{}
+	s.orders = map[stopTarget]*pendingStop{}
 }

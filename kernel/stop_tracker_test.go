@@ -15,9 +15,9 @@ import (
 // interrupted.
 const uninterruptibleCode = "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])\nprint('on', flush=True)\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass"
 
-// sendCellCommand sends a run_cell with this code or a stop_cell, as kind says, for the cell
+// sendRunOrStopCell sends a run_cell with this code or a stop_cell, as kind says, for the cell
 // "a".
-func (k *testKernel) sendCellCommand(kind string, code string) {
+func (k *testKernel) sendRunOrStopCell(kind string, code string) {
 	k.t.Helper()
 	command := protocol.CellCommand{Type: kind, CellID: "a"}
 	if kind == protocol.TypeRunCell {
@@ -51,11 +51,11 @@ func TestPK7StuckCellThatIsQueuedAgain(t *testing.T) {
 			return true
 		}
 	})
-	k.sendCellCommand(protocol.TypeRunCell, uninterruptibleCode)
+	k.sendRunOrStopCell(protocol.TypeRunCell, uninterruptibleCode)
 	k.readUntil(func(f frameFields) bool { return f.Data == "on\n" })
-	k.sendCellCommand(protocol.TypeStopCell, "")
-	k.sendCellCommand(protocol.TypeRunCell, "print('again')")
-	k.sendCellCommand(protocol.TypeStopCell, "")
+	k.sendRunOrStopCell(protocol.TypeStopCell, "")
+	k.sendRunOrStopCell(protocol.TypeRunCell, "print('again')")
+	k.sendRunOrStopCell(protocol.TypeStopCell, "")
 	for {
 		f, err := k.readFrame()
 		if err != nil {
@@ -71,10 +71,10 @@ func TestPK7StuckCellThatIsQueuedAgain(t *testing.T) {
 func TestPK7CellRunsAgainAfterStop(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
-	k.sendCellCommand(protocol.TypeRunCell, "for _ in range(3): # an interrupt each second\n    try:\n        print('on', flush=True)\n        while True: pass\n    except KeyboardInterrupt: pass")
+	k.sendRunOrStopCell(protocol.TypeRunCell, "for _ in range(3): # an interrupt each second\n    try:\n        print('on', flush=True)\n        while True: pass\n    except KeyboardInterrupt: pass")
 	k.readUntil(func(f frameFields) bool { return f.Data == "on\n" })
-	k.sendCellCommand(protocol.TypeStopCell, "")
-	k.sendCellCommand(protocol.TypeRunCell, "print('again')")
+	k.sendRunOrStopCell(protocol.TypeStopCell, "")
+	k.sendRunOrStopCell(protocol.TypeRunCell, "print('again')")
 	ended := func(f frameFields) bool { return f.Type == protocol.TypeCellResult }
 	first := k.readUntil(ended)
 	require.Equal(t, protocol.StatusInterrupted, first[len(first)-1].Status)
@@ -87,10 +87,10 @@ func TestPK7CellRunsAgainAfterStop(t *testing.T) {
 func TestPK7StopOfCellThatRunsAndIsQueued(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
-	k.sendCellCommand(protocol.TypeRunCell, "print('on', flush=True)\nwhile True: pass")
+	k.sendRunOrStopCell(protocol.TypeRunCell, "print('on', flush=True)\nwhile True: pass")
 	k.readUntil(func(f frameFields) bool { return f.Data == "on\n" })
-	k.sendCellCommand(protocol.TypeRunCell, "print('never')")
-	k.sendCellCommand(protocol.TypeStopCell, "")
+	k.sendRunOrStopCell(protocol.TypeRunCell, "print('never')")
+	k.sendRunOrStopCell(protocol.TypeStopCell, "")
 	var kinds []string
 	frames := k.readUntil(func(f frameFields) bool { return f.Type == protocol.TypeStartCell && f.CellID == "" })
 	for _, f := range frames {

@@ -65,7 +65,7 @@ func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota sess
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
-	a.rerunEnforced = append(a.rerunEnforced, k.Enforced)
+	a.rerunEnforced = append(a.rerunEnforced, k.EnforcedLimits)
 	defer func() { err = errors.Join(err, stopRerunKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()
 

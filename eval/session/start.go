@@ -68,11 +68,11 @@ func (s *Session) startKernel(ctx context.Context) error {
 	reported := make(chan struct{})
 	s.mu.Lock()
 	s.liveChildren.kernel, s.liveChildren.kernelExitReported = k, reported
-	s.enforced = append(s.enforced, k.Enforced)
+	s.enforced = append(s.enforced, k.EnforcedLimits)
 	s.mu.Unlock()
 	s.goroutines.Go(func() {
 		defer close(reported)
-		s.reportExit("kernel", k.Exited(), k.Exit)
+		s.reportExit("kernel", k.Exited(), k.ExitStatus)
 	})
 	return nil
 }

@@ -62,7 +62,7 @@ func installTestPrograms() (string, error) {
 	if err != nil {
 		return folder, err
 	}
-	_, err = python.Unpack(filepath.Join(folder, "kernel"))
+	_, err = python.UnpackSources(filepath.Join(folder, "kernel"))
 	return folder, errors.Join(
 		err,
 		os.CopyFS(folder, os.DirFS("testdata")),

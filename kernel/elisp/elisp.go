@@ -13,11 +13,11 @@ import (
 //go:embed *.el
 var kernelSources embed.FS
 
-// Unpack writes the files of the Emacs Lisp kernel into dir, which it makes if it is missing,
+// UnpackSources writes the files of the Emacs Lisp kernel into dir, which it makes if it is missing,
 // and returns their paths. A byte compiler may write its output beside them, and many kernels
 // may run from one dir. If a file already exists in dir, the error is [io/fs.ErrExist]. The
 // caller removes dir.
-func Unpack(dir string) (files []string, err error) {
+func UnpackSources(dir string) (files []string, err error) {
 	if err := os.CopyFS(dir, kernelSources); err != nil {
 		return nil, fmt.Errorf("unpack the Emacs Lisp kernel: %w", err)
 	}
@@ -25,11 +25,11 @@ func Unpack(dir string) (files []string, err error) {
 	return files, err
 }
 
-// Command returns the command line that runs the Emacs Lisp kernel in dir with the Emacs at
+// KernelCommand returns the command line that runs the Emacs Lisp kernel in dir with the Emacs at
 // this path. The caller appends the path of a Unix socket on which the server listens. The
 // command starts Emacs through a shell that ignores SIGPIPE, because Emacs in batch mode
 // otherwise dies when it writes to a program that has ended.
-func Command(emacs, dir string) []string {
+func KernelCommand(emacs, dir string) []string {
 	return append([]string{"/bin/sh", "-c", `trap "" PIPE; exec "$@"`, "sh", emacs}, KernelArgs(dir)...)
 }
 

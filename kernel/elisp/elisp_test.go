@@ -15,16 +15,16 @@ import (
 
 func TestMain(m *testing.M) { subprocesstest.RunTestsOrRole(m, nil) }
 
-func TestUnpack(t *testing.T) {
+func TestUnpackSources(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "kernel")
-	files, err := elisp.Unpack(dir)
+	files, err := elisp.UnpackSources(dir)
 	require.NoError(t, err)
 	require.Contains(t, files, filepath.Join(dir, "assay-kernel.el"))
 	for _, file := range files {
 		require.FileExists(t, file)
 	}
-	_, err = elisp.Unpack(dir)
+	_, err = elisp.UnpackSources(dir)
 	require.ErrorIs(t, err, fs.ErrExist)
 }
 
@@ -43,7 +43,7 @@ func TestKernelCompilesWithoutWarnings(t *testing.T) {
 		t.Skip("emacs is not installed: the Emacs Lisp kernel is not compiled here (package emacs-nox)")
 	}
 	dir := t.TempDir()
-	files, err := elisp.Unpack(dir)
+	files, err := elisp.UnpackSources(dir)
 	require.NoError(t, err)
 	for name, args := range map[string][]string{
 		"compiler": {"--eval", "(setq byte-compile-error-on-warn t)", "--funcall", "batch-byte-compile"},

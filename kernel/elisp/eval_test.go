@@ -210,16 +210,16 @@ func TestLongTextIsBatched(t *testing.T) {
 }
 
 // Printed text is sent while the cell's code still waits, not only after it.
-func TestTextComesWhileEmacsWaits(t *testing.T) {
+func TestPrintedTextIsSentWhileCellWaits(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	k.beginCell(`(dotimes (i 100) (message "%d" i)) (princ "the last") (sleep-for 600)`)
 	var text strings.Builder
 	for !strings.HasSuffix(text.String(), "the last") {
-		text.WriteString(k.read().stringField("data"))
+		text.WriteString(k.readMessage().stringField("data"))
 	}
-	k.write(message{"type": "stop_cell", "cell_id": "c"})
-	require.Equal(t, "interrupted", k.finishCell().result["status"])
+	k.writeMessage(message{"type": "stop_cell", "cell_id": "c"})
+	require.Equal(t, "interrupted", k.awaitCellEnd().result["status"])
 }
 
 func TestTextPrintedBetweenCells(t *testing.T) {
@@ -236,7 +236,7 @@ func TestTextPrintedBetweenCells(t *testing.T) {
 		k.beginCell(c.code)
 		var idle, text bool
 		for !idle || !text {
-			switch m := k.read(); m.stringField("type") {
+			switch m := k.readMessage(); m.stringField("type") {
 			case protocol.TypeStartCell:
 				idle = true
 			case protocol.TypeKernelStdio:
@@ -249,13 +249,13 @@ func TestTextPrintedBetweenCells(t *testing.T) {
 }
 
 // Messages from the server are handled while code in a process filter waits.
-func TestMessagesDuringWaitingFilter(t *testing.T) {
+func TestMessagesAreHandledWhileProcessFilterWaits(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for range 5 {
 		k.runCell(`(make-process :name "p" :command '("sh" "-c" "sleep 0.1; echo go; exec sleep 600")
 		                     :filter (lambda (_ text) (princ text) (sleep-for 0.1))) nil`)
-		require.Equal(t, "go\n", k.read().stringField("data"))
+		require.Equal(t, "go\n", k.readMessage().stringField("data"))
 		k.requireWorking()
 	}
 }

@@ -76,17 +76,17 @@ type message map[string]any
 // stringField returns the value of a field, or "" if it is missing or not a string.
 func (m message) stringField(field string) string { s, _ := m[field].(string); return s }
 
-// write sends a message to the kernel.
-func (k *testKernel) write(m message) {
+// writeMessage sends a message to the kernel.
+func (k *testKernel) writeMessage(m message) {
 	k.t.Helper()
 	body, err := json.Marshal(m)
 	require.NoError(k.t, err)
 	require.NoError(k.t, k.Write(body))
 }
 
-// read returns the kernel's next message. A frame with printed text is converted to a
+// readMessage returns the kernel's next message. A frame with printed text is converted to a
 // kernel_stdio message. The test fails if a frame is not valid.
-func (k *testKernel) read() message {
+func (k *testKernel) readMessage() message {
 	k.t.Helper()
 	body, err := k.Read()
 	require.NoError(k.t, err)
@@ -106,8 +106,8 @@ func (k *testKernel) read() message {
 // answer.
 func (k *testKernel) request(m message) message {
 	k.t.Helper()
-	k.write(m)
-	return k.read()
+	k.writeMessage(m)
+	return k.readMessage()
 }
 
 // cellRun is the text, the last output and the result of one run of a cell.
@@ -124,29 +124,29 @@ type cellRun struct {
 func (k *testKernel) runCell(code string) cellRun {
 	k.t.Helper()
 	k.beginCell(code)
-	return k.finishCell()
+	return k.awaitCellEnd()
 }
 
 // beginCell sends code as the cell "c" and waits until the cell has started.
 func (k *testKernel) beginCell(code string) {
 	k.t.Helper()
-	k.write(message{"type": "run_cell", "cell_id": "c", "code": code})
+	k.writeMessage(message{"type": "run_cell", "cell_id": "c", "code": code})
 	for {
-		m := k.read()
+		m := k.readMessage()
 		if m.stringField("type") == protocol.TypeStartCell && m.stringField("cell_id") == "c" {
 			return
 		}
 	}
 }
 
-// finishCell reads frames until the cell has ended and the kernel is idle, and returns what
+// awaitCellEnd reads frames until the cell has ended and the kernel is idle, and returns what
 // the run sent.
-func (k *testKernel) finishCell() cellRun {
+func (k *testKernel) awaitCellEnd() cellRun {
 	k.t.Helper()
 	var c cellRun
 	var text strings.Builder
 	for c.result == nil {
-		m := k.read()
+		m := k.readMessage()
 		switch m.stringField("type") {
 		case protocol.TypeKernelStdio:
 			require.Equal(k.t, "c", m["active_cell"])
@@ -167,7 +167,7 @@ func (k *testKernel) finishCell() cellRun {
 		}
 	}
 	c.text = text.String()
-	idle := k.read()
+	idle := k.readMessage()
 	require.Equal(k.t, protocol.TypeStartCell, idle.stringField("type"))
 	require.Nil(k.t, idle["cell_id"])
 	return c
@@ -202,7 +202,7 @@ func TestReadyMessage(t *testing.T) {
 }
 
 // A kernel exits when its socket is closed, even if it is running code or printing.
-func TestKernelEndsWithItsSocket(t *testing.T) {
+func TestKernelExitsWhenSocketCloses(t *testing.T) {
 	t.Parallel()
 	s := newKernelFixture(t)
 	for name, code := range map[string]string{"idle": "1", "busy": "(while t)", "printing": `(while t (princ "text\n"))`} {

@@ -17,14 +17,14 @@ import (
 	"assay/kernel/elisp"
 )
 
-// emptyReactivity is the text of the reactivity summary that this kernel always sends, since
+// emptyReactivitySummary is the text of the reactivity summary that this kernel always sends, since
 // it has no reactivity.
-const emptyReactivity = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
+const emptyReactivitySummary = "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n"
 
 func TestRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
-	k.write(message{"type": "init", "widget_states": map[string]any{}, "kernel_pid": k.PID()})
+	k.writeMessage(message{"type": "init", "widget_states": map[string]any{}, "kernel_pid": k.PID()})
 	k.runCell("(setq x 3)")
 	x := map[string]any{"type": "integer", "repr": "3"}
 	require.Equal(t, message{"type": "pong", "agent_tx_id": "1"}, k.request(message{"type": "ping", "agent_tx_id": "1"}))
@@ -33,9 +33,9 @@ func TestRequestsAreAnswered(t *testing.T) {
 		k.request(message{"type": "globals_summary", "agent_tx_id": "é"}))
 	require.Equal(t, message{"type": "agent_action_response", "tx_id": "t", "status": "success", "summary": map[string]any{"x": x}, "truncated": false},
 		k.request(message{"type": "agent_action", "action": "request_globals_summary", "tx_id": "t"}))
-	require.Equal(t, message{"type": "reactivity_summary", "summary": emptyReactivity, "cell_reactivity": map[string]any{}},
+	require.Equal(t, message{"type": "reactivity_summary", "summary": emptyReactivitySummary, "cell_reactivity": map[string]any{}},
 		k.request(message{"type": "reactivity_summary"}))
-	require.Equal(t, message{"type": "agent_action_response", "tx_id": "t", "status": "success", "summary": emptyReactivity, "cell_reactivity": map[string]any{}},
+	require.Equal(t, message{"type": "agent_action_response", "tx_id": "t", "status": "success", "summary": emptyReactivitySummary, "cell_reactivity": map[string]any{}},
 		k.request(message{"type": "agent_action", "action": "request_reactivity_summary", "tx_id": "t"}))
 	require.Equal(t, message{"type": "get_global_info_response", "agent_tx_id": "1", "status": "success", "info": x},
 		k.request(message{"type": "get_global_info", "key": "x", "agent_tx_id": "1"}))
@@ -48,8 +48,8 @@ func TestRequestsAreAnswered(t *testing.T) {
 	require.Equal(t, message{"type": "debug_state", "agent_tx_id": "1", "data": map[string]any{
 		"pid": float64(k.PID()), "names": 1.0, "queue": []any{}, "running": []any{}, "waiting": 0.0, "run_sequencer": 1.0,
 	}}, k.request(message{"type": "debug_state", "agent_tx_id": "1"}))
-	k.write(message{"type": "stop_cell", "cell_id": "never"})
-	k.write(message{"type": "dispose_cell", "cell_id": "never"})
+	k.writeMessage(message{"type": "stop_cell", "cell_id": "never"})
+	k.writeMessage(message{"type": "dispose_cell", "cell_id": "never"})
 	k.requireWorking()
 }
 
@@ -81,7 +81,7 @@ func TestMalformedRequests(t *testing.T) {
 		`{"type":"agent_action","action":"request_globals_summary"}`: "agent_action: tx_id is not a string",
 	} {
 		require.NoError(t, k.Write([]byte(body)))
-		m := k.read()
+		m := k.readMessage()
 		require.Equal(t, "error", m["type"], body)
 		data, ok := m["data"].(map[string]any)
 		require.True(t, ok)
@@ -97,7 +97,7 @@ func TestUnusualJSONEscapes(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	require.NoError(t, k.Write([]byte(`{"type":"execute_code","code":"(append \"\ud83d \ud83d\ude00 \u0000 \\\\u0000 \udc00\" nil)"}`)))
-	require.Equal(t, "(65533 32 128512 32 65533 32 92 117 48 48 48 48 32 65533)", k.read()["result"])
+	require.Equal(t, "(65533 32 128512 32 65533 32 92 117 48 48 48 48 32 65533)", k.readMessage()["result"])
 }
 
 func TestGlobalsSummary(t *testing.T) {
@@ -173,14 +173,14 @@ func TestResetRemovesGlobals(t *testing.T) {
 	k.requireWorking()
 }
 
-// startUnsupervised starts a kernel process without a supervisor, reads its ready message, and
+// startKernelWithoutSupervisor starts a kernel process without a supervisor, reads its ready message, and
 // returns the connection and the command. Both end with the test.
-func (s kernelFixture) startUnsupervised(t *testing.T) (net.Conn, *exec.Cmd) {
+func (s kernelFixture) startKernelWithoutSupervisor(t *testing.T) (net.Conn, *exec.Cmd) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", path)
 	require.NoError(t, err)
-	argv := append(elisp.Command(s.emacs.Executable, s.folder), path)
+	argv := append(elisp.KernelCommand(s.emacs.Executable, s.folder), path)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = &strings.Builder{}
 	require.NoError(t, cmd.Start())
@@ -203,9 +203,9 @@ type keepOpenConn struct{ net.Conn }
 func (keepOpenConn) Close() error { return nil }
 
 // The kernel understands frames whose bytes arrive in pieces of any size.
-func TestSplitFrames(t *testing.T) {
+func TestFramesArriveInPieces(t *testing.T) {
 	t.Parallel()
-	conn, _ := newKernelFixture(t).startUnsupervised(t)
+	conn, _ := newKernelFixture(t).startKernelWithoutSupervisor(t)
 	var stream []byte
 	const count = 100
 	for i := range count {
@@ -241,7 +241,7 @@ func TestInvalidFramesEndTheKernel(t *testing.T) {
 	for _, length := range []int64{0, -1, -1 << 63, 64<<20 + 1, 1<<63 - 1} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
 			t.Parallel()
-			conn, cmd := s.startUnsupervised(t)
+			conn, cmd := s.startKernelWithoutSupervisor(t)
 			_, err := conn.Write(binary.LittleEndian.AppendUint64(nil, uint64(length)))
 			require.NoError(t, err)
 			_, err = conn.Read(make([]byte, 1))
@@ -253,7 +253,7 @@ func TestInvalidFramesEndTheKernel(t *testing.T) {
 	}
 	t.Run("cut", func(t *testing.T) {
 		t.Parallel()
-		conn, cmd := s.startUnsupervised(t)
+		conn, cmd := s.startKernelWithoutSupervisor(t)
 		_, err := conn.Write([]byte{1, 2, 3})
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())

@@ -20,7 +20,7 @@ import (
 // sendStop sends a stop_cell message for this cell.
 func (k *testKernel) sendStop(cell string) {
 	k.t.Helper()
-	k.write(message{"type": "stop_cell", "cell_id": cell})
+	k.writeMessage(message{"type": "stop_cell", "cell_id": cell})
 }
 
 func TestStopInterruptsCells(t *testing.T) {
@@ -45,7 +45,7 @@ func TestStopInterruptsCells(t *testing.T) {
 		k.beginCell(code)
 		k.sendStop("c")
 		began := time.Now()
-		run := k.finishCell()
+		run := k.awaitCellEnd()
 		require.Equal(t, "interrupted", run.result["status"], name)
 		require.Less(t, time.Since(began), 900*time.Millisecond, "%s: at the first interrupt", name)
 		if run.output != nil { // otherwise the cell had just finished
@@ -62,14 +62,14 @@ func TestStopOfCodeThatHandlesQuit(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	k.beginCell(`(condition-case nil (progn (princ "in\n") (while t)) (quit (setq cleaned 'yes)))`)
-	require.Equal(t, "in\n", k.read()["data"])
+	require.Equal(t, "in\n", k.readMessage()["data"])
 	k.sendStop("c")
-	require.Equal(t, "interrupted", k.finishCell().result["status"], "however it handled the interrupt")
+	require.Equal(t, "interrupted", k.awaitCellEnd().result["status"], "however it handled the interrupt")
 	require.Equal(t, "yes", k.runCell("cleaned").valueText())
 	k.beginCell(`(condition-case nil (progn (princ "in\n") (while t)) (quit (dotimes (_ 50) (sleep-for 0.01) (message "x")) (setq cleaned 'twice)))`)
-	require.Equal(t, "in\n", k.read()["data"])
+	require.Equal(t, "in\n", k.readMessage()["data"])
 	k.sendStop("c")
-	require.Equal(t, strings.Repeat("x\n", 50), k.finishCell().text, "it has one second")
+	require.Equal(t, strings.Repeat("x\n", 50), k.awaitCellEnd().text, "it has one second")
 	require.Equal(t, "twice", k.runCell("cleaned").valueText())
 	for _, code := range []string{
 		`(while t (condition-case nil (progn (princ "in\n") (while t)) (quit nil)))`,
@@ -78,10 +78,10 @@ func TestStopOfCodeThatHandlesQuit(t *testing.T) {
 		`(while t (agent-eval "(princ \"in\n\") (while t)"))`,
 	} {
 		k.beginCell(code)
-		require.Equal(t, "in\n", k.read()["data"])
+		require.Equal(t, "in\n", k.readMessage()["data"])
 		k.sendStop("c")
 		began := time.Now()
-		require.Equal(t, "interrupted", k.finishCell().result["status"], code)
+		require.Equal(t, "interrupted", k.awaitCellEnd().result["status"], code)
 		require.Less(t, time.Since(began), 1900*time.Millisecond, "%s: at the second interrupt", code)
 		k.requireWorking()
 	}
@@ -89,7 +89,7 @@ func TestStopOfCodeThatHandlesQuit(t *testing.T) {
 
 // Stopping a cell kills the program for which it waits, because Emacs goes on waiting when it
 // is interrupted.
-func TestStopKillsCalledPrograms(t *testing.T) {
+func TestStopKillsProgramThatCellWaitsFor(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for _, code := range []string{
@@ -97,18 +97,18 @@ func TestStopKillsCalledPrograms(t *testing.T) {
 		`(call-process "sh" nil nil nil "-c" "trap '' INT TERM; sh -c 'sleep 600; echo'; echo")`,
 	} {
 		k.beginCell(code)
-		require.Eventually(t, func() bool { return hasChildren(k.PID()) }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return hasChildProcesses(k.PID()) }, 10*time.Second, 10*time.Millisecond)
 		k.sendStop("c")
 		began := time.Now()
-		require.Equal(t, "interrupted", k.finishCell().result["status"])
+		require.Equal(t, "interrupted", k.awaitCellEnd().result["status"])
 		require.Less(t, time.Since(began), 2900*time.Millisecond)
-		require.Eventually(t, func() bool { return !hasChildren(k.PID()) }, 10*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return !hasChildProcesses(k.PID()) }, 10*time.Second, 10*time.Millisecond)
 		k.requireWorking()
 	}
 }
 
-// hasChildren reports whether the process pid has child processes.
-func hasChildren(pid int) bool {
+// hasChildProcesses reports whether the process pid has child processes.
+func hasChildProcesses(pid int) bool {
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // the pattern is valid
 	return slices.ContainsFunc(lists, func(list string) bool {
 		children, err := os.ReadFile(list)
@@ -121,16 +121,16 @@ func TestStopOfQueuedCells(t *testing.T) {
 	k := startKernel(t)
 	k.beginCell("(while t)")
 	for _, id := range []string{"d", "e", "f"} {
-		k.write(message{"type": "run_cell", "cell_id": id, "code": "(setq " + id + " t)"})
+		k.writeMessage(message{"type": "run_cell", "cell_id": id, "code": "(setq " + id + " t)"})
 	}
-	k.write(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(setq x t)"})
+	k.writeMessage(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(setq x t)"})
 	k.sendStop("d")
-	k.write(message{"type": "dispose_cell", "cell_id": "e"})
-	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"})
+	k.writeMessage(message{"type": "dispose_cell", "cell_id": "e"})
+	k.writeMessage(message{"type": "stop_cell", "agent_tx_id": "tx"})
 	k.sendStop("c")
 	var got []string
 	for len(got) == 0 || got[len(got)-1] != "start_cell  " {
-		m := k.read()
+		m := k.readMessage()
 		got = append(got, strings.Join([]string{m.stringField("type"), m.stringField("cell_id") + m.stringField("agent_tx_id"), m.stringField("status")}, " "))
 	}
 	require.Equal(t, []string{
@@ -149,11 +149,11 @@ func TestStopOfQueuedCells(t *testing.T) {
 func TestStopOfExecuteCode(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
-	k.write(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(princ 'text) (while t)"})
-	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"})
-	answer := k.read()
+	k.writeMessage(message{"type": "execute_code", "agent_tx_id": "tx", "code": "(princ 'text) (while t)"})
+	k.writeMessage(message{"type": "stop_cell", "agent_tx_id": "tx"})
+	answer := k.readMessage()
 	require.Equal(t, "interrupted", answer["status"])
-	k.write(message{"type": "stop_cell", "agent_tx_id": "tx"}) // it has ended already
+	k.writeMessage(message{"type": "stop_cell", "agent_tx_id": "tx"}) // it has ended already
 	k.requireWorking()
 }
 
@@ -161,7 +161,7 @@ func TestStopOfExecuteCode(t *testing.T) {
 // many come and whatever runs. They come 20 ms apart: the server sends one per second, and a
 // signal that comes while Emacs is about to call the debugger for the one before, within
 // microseconds of it, is a quit that Emacs does not let the debugger decide about.
-func TestLateSignalsAreIgnored(t *testing.T) {
+func TestLateInterruptSignalsAreIgnored(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	for range 50 {
@@ -181,8 +181,8 @@ func TestLateSignalsAreIgnored(t *testing.T) {
 	} {
 		k.beginCell(c.code)
 		ended := make(chan struct{})
-		go sendSignalsUntil(k.PID(), ended)
-		run := k.finishCell()
+		go sendInterruptSignalsUntil(k.PID(), ended)
+		run := k.awaitCellEnd()
 		ended <- struct{}{}
 		require.Equal(t, c.want, run.valueText(), "%s: %v, %v", c.code, run.result, run.output)
 		if strings.Contains(c.code, "3000") {
@@ -191,9 +191,9 @@ func TestLateSignalsAreIgnored(t *testing.T) {
 	}
 }
 
-// sendSignalsUntil sends SIGUSR2 to the kernel every 20 ms until it can receive from
+// sendInterruptSignalsUntil sends SIGUSR2 to the kernel every 20 ms until it can receive from
 // ended.
-func sendSignalsUntil(pid int, ended <-chan struct{}) {
+func sendInterruptSignalsUntil(pid int, ended <-chan struct{}) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -208,7 +208,7 @@ func sendSignalsUntil(pid int, ended <-chan struct{}) {
 
 // Writing to a program that has ended raises a Lisp error and does not kill Emacs with
 // SIGPIPE.
-func TestWriteToEndedProgram(t *testing.T) {
+func TestWriteToEndedProgramIsLispError(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	run := k.runCell(`(let ((p (make-process :name "p" :connection-type 'pipe :command '("sh" "-c" "exec <&-; echo closed; exec sleep 600"))))
@@ -219,7 +219,7 @@ func TestWriteToEndedProgram(t *testing.T) {
 }
 
 // When the kernel is stopped, Emacs ends the programs that the user's code has started.
-func TestProgramsEndWithTheKernel(t *testing.T) {
+func TestUserProgramsEndWithTheKernel(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	pid, err := strconv.Atoi(k.runCell(`(process-id (make-process :name "p" :command '("sleep" "600")))`).valueText())
@@ -236,12 +236,12 @@ func TestRunQueueIsReported(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)
 	k.beginCell("(sleep-for 0.1)")
-	k.write(message{"type": "run_cell", "cell_id": "d", "code": "1"})
-	k.write(message{"type": "run_cell", "cell_id": "e", "code": "2"})
+	k.writeMessage(message{"type": "run_cell", "cell_id": "d", "code": "1"})
+	k.writeMessage(message{"type": "run_cell", "cell_id": "e", "code": "2"})
 	var queues []any
 	sequencers := []any{}
 	for {
-		m := k.read()
+		m := k.readMessage()
 		switch m.stringField("type") {
 		case protocol.TypeRunQueue:
 			queues = append(queues, m["queue"])

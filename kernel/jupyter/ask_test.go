@@ -22,7 +22,7 @@ func (k *testKernel) executeCode(code string) frameFields {
 
 func TestPK14PythonExecuteCode(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	answer := k.executeCode("import sys\nx = 41\nprint('out'); print('err', file=sys.stderr)\ndisplay(1)\nx + 1")
 	require.Equal(t, protocol.StatusOK, answer.Status)
 	require.Equal(t, "42", *answer.Result)
@@ -35,21 +35,21 @@ func TestPK14PythonExecuteCode(t *testing.T) {
 	require.Equal(t, "division by zero", failed.Error)
 	require.True(t, strings.HasSuffix(failed.Exception, "\nZeroDivisionError: division by zero\n"))
 	require.Equal(t, "so far\n", failed.Stdout)
-	require.Equal(t, "41", cellOutputs(k.runCell("x"))[0].textOf("text/plain"), "it shares the globals of cells")
-	require.Equal(t, "1", cellOutputs(k.runCell("x = 1\nx"))[0].textOf("text/plain"))
+	require.Equal(t, "41", cellOutputs(k.runCell("x"))[0].textOfMIMEType("text/plain"), "it shares the globals of cells")
+	require.Equal(t, "1", cellOutputs(k.runCell("x = 1\nx"))[0].textOfMIMEType("text/plain"))
 	require.Equal(t, 3, cellOutputs(k.runCell("x"))[0].ExecutionCount, "execute_code is not in the history")
 }
 
 func TestExecuteCodeIsQueuedBehindCells(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.sendCell("import time; time.sleep(0.1); y = 5")
 	require.Equal(t, "5", *k.executeCode("y").Result)
 }
 
 func TestExecuteCodeCutsLongTextInTheMiddle(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	answer := k.executeCode("print('a' * (5 << 20)); print('b' * (5 << 20)); 'c' * (2 << 20)")
 	require.Less(t, len(answer.Stdout), 4<<20+100)
 	require.Regexp(t, `^aaa`, answer.Stdout)
@@ -72,7 +72,7 @@ func (k *testKernel) globalsSummary() (map[string]map[string]any, frameFields) {
 
 func TestPK8PythonSummary(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	infos, _ := k.globalsSummary()
 	require.Empty(t, infos, "names of the kernel are hidden")
 	k.runCell(`import time, numpy as np, pandas as pd
@@ -113,7 +113,7 @@ bad, slow = Bad(), Slow()`)
 
 func TestPK8PythonGlobalInfo(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.runCell("x = [1]")
 	k.sendMessage(protocol.TypeGetGlobalInfo, messageFields{"key": "x", "agent_tx_id": "i"})
 	answer := k.awaitFrame("get_global_info_response")
@@ -126,7 +126,7 @@ func TestPK8PythonGlobalInfo(t *testing.T) {
 
 func TestSummaryComesBeforeQueuedCells(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	running := k.runBusyCell("open(FIFO, 'w').write('x')\nx = 1\nopen(FIFO).read()")
 	behind := k.sendCell("y = 1")
 	k.sendMessage(protocol.TypeGlobalsSummary, messageFields{"agent_tx_id": "s"})
@@ -143,7 +143,7 @@ func TestSummaryComesBeforeQueuedCells(t *testing.T) {
 	require.Equal(t, []string{running}, state.Running)
 	require.Equal(t, 2, state.Waiting)
 	require.Equal(t, k.ready.PID, state.PID)
-	k.releaseCell(0)
+	k.releaseBusyCell(0)
 	frames := k.readUntil(protocol.TypeGlobalsSummary)
 	require.JSONEq(t, `{"x": {"type": "int", "repr": "1"}}`, string(lastFrame(frames).Summary))
 	require.Equal(t, behind, *k.awaitFrame(protocol.TypeCellResult).CellID)
@@ -151,7 +151,7 @@ func TestSummaryComesBeforeQueuedCells(t *testing.T) {
 
 func TestSummaryTimesOut(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.runCell("import sys, time\ndef hang(): time.sleep(1000)\nsys.modules['_assay_jupyter'].describe_globals = hang")
 	began := time.Now()
 	infos, answer := k.globalsSummary()
@@ -166,7 +166,7 @@ func TestSummaryTimesOut(t *testing.T) {
 
 func TestPK14PythonResetRestartsTheKernel(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.runCell("x = 1\nimport os; os.chdir('/')")
 	k.sendMessage(protocol.TypeResetGlobals, messageFields{"agent_tx_id": "r"})
 	waiting := k.sendCell("print('x' in globals(), os.getcwd() if 'os' in globals() else '')")
@@ -185,7 +185,7 @@ func TestPK14PythonResetRestartsTheKernel(t *testing.T) {
 
 func TestRequestsAnsweredByTheAdapter(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.sendMessage(protocol.TypeInit, messageFields{"widget_states": messageFields{}})
 	k.sendMessage(protocol.TypeReactivitySummary, messageFields{"agent_tx_id": "r"})
 	answer := k.readFrame()
@@ -206,7 +206,7 @@ func TestRequestsAnsweredByTheAdapter(t *testing.T) {
 
 func TestMalformedRequestsAreErrors(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	for body, want := range map[string]string{
 		"no JSON":                                 "malformed message",
 		`[]`:                                      "malformed message",

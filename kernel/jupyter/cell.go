@@ -31,12 +31,12 @@ func (c *cellTask) sendStartCell(sequencer int) {
 	c.server.send(protocol.StartCell{Type: protocol.TypeStartCell, CellID: &c.cellID, RunSequencer: sequencer})
 }
 
-// executeRequest returns the request to run the cell's code and, if the language can tell, to
+// newExecuteRequest returns the request to run the cell's code and, if the language can tell, to
 // report which names the cell assigned.
-func (c *cellTask) executeRequest(l language) executeRequest {
+func (c *cellTask) newExecuteRequest(l languageSupport) executeRequest {
 	r := executeRequest{Code: c.code, StoreHistory: true}
 	if l.assignedExpression != "" {
-		r.Expressions = map[string]string{answerExpression: l.assignedExpression}
+		r.Expressions = map[string]string{answerExpressionKey: l.assignedExpression}
 	}
 	return r
 }
@@ -44,12 +44,12 @@ func (c *cellTask) executeRequest(l language) executeRequest {
 // timeLimit returns 0: a cell may run without a limit.
 func (*cellTask) timeLimit() time.Duration { return 0 }
 
-// addText sends the server text that the cell printed to a stream.
-func (c *cellTask) addText(stream string, text []byte) { c.server.sendText(stream, c.cellID, text) }
+// handlePrintedText sends the server text that the cell printed to a stream.
+func (c *cellTask) handlePrintedText(stream string, text []byte) { c.server.sendText(stream, c.cellID, text) }
 
-// addOutput sends the server an output of the cell. An output that is too large for a message
+// handleOutput sends the server an output of the cell. An output that is too large for a message
 // is replaced by a note.
-func (c *cellTask) addOutput(m message) {
+func (c *cellTask) handleOutput(m message) {
 	fields := parseLenientObject(m.content)
 	if m.kind == "error" {
 		c.sendError(newRaisedError(fields.stringField("ename"), fields.stringField("evalue"), fields.stringListField("traceback")))
@@ -87,7 +87,7 @@ func (c *cellTask) sendOutput(shown any) bool {
 // finish sends the cell_result of the run. Its status is interrupted if the run was stopped or
 // the kernel aborted it, otherwise error or ok.
 func (c *cellTask) finish(r executeReply, wasStopped bool) {
-	result := c.newResult(protocol.StatusOK)
+	result := c.newCellResult(protocol.StatusOK)
 	if r.Status != "ok" && (r.EName != "" || r.EValue != "") {
 		c.sendError(newRaisedError(r.EName, r.EValue, r.Traceback)) // not all kernels publish it as an output
 	}
@@ -98,19 +98,19 @@ func (c *cellTask) finish(r executeReply, wasStopped bool) {
 		result.Status = protocol.StatusInterrupted
 	}
 	result.DurationMS = float64(time.Since(c.startedAt).Microseconds()) / 1000
-	_ = json.Unmarshal(r.Expressions[answerExpression].Data["application/json"], &result.assigned) // without an answer there are none
+	_ = json.Unmarshal(r.Expressions[answerExpressionKey].Data["application/json"], &result.assigned) // without an answer there are none
 	c.server.send(result.withEmptyLists())
 }
 
 // answerNotRun sends the cell_result, with status interrupted, of a cell that was stopped
 // before it ran.
 func (c *cellTask) answerNotRun() {
-	c.server.send(c.newResult(protocol.StatusInterrupted).withEmptyLists())
+	c.server.send(c.newCellResult(protocol.StatusInterrupted).withEmptyLists())
 }
 
-// newResult returns a cell_result message for this run with the given status and nothing else
+// newCellResult returns a cell_result message for this run with the given status and nothing else
 // set.
-func (c *cellTask) newResult(status string) cellResult {
+func (c *cellTask) newCellResult(status string) cellResult {
 	return cellResult{CellResult: protocol.CellResult{
 		Type: protocol.TypeCellResult, CellID: c.cellID, RunSequencer: c.runSequencer, Status: status,
 	}}

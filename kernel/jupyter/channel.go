@@ -109,9 +109,9 @@ func (c *channel) receive() ([][]byte, error) {
 // close closes the connection, which makes a blocked receive fail.
 func (c *channel) close() error { return c.conn.Close() }
 
-// isActiveWithin reports whether a message is being received now, or the last one came less
+// hasReceivedWithin reports whether a message is being received now, or the last one came less
 // than d ago.
-func (c *channel) isActiveWithin(d time.Duration) bool {
+func (c *channel) hasReceivedWithin(d time.Duration) bool {
 	since := c.buffered.blockedSince.Load()
 	return since == 0 || time.Since(time.Unix(0, since)) < d
 }
@@ -127,7 +127,7 @@ type bufferedConn struct {
 }
 
 // Read reads from the buffer, which is filled from the connection if it is empty. It records
-// since when it has been blocked, for isActiveWithin.
+// since when it has been blocked, for hasReceivedWithin.
 func (w *bufferedConn) Read(p []byte) (int, error) {
 	if w.in.Buffered() == 0 {
 		w.blockedSince.Store(time.Now().UnixNano())

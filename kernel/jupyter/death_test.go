@@ -51,7 +51,7 @@ func TestPK6AdapterEndsLikeTheKernel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := startPython(t)
+			k := startPythonKernel(t)
 			k.sendCell("import os, sys, time\nprint('last words')\nsys.stdout.flush(); time.sleep(0.5)\n" + c.code)
 			require.Equal(t, "last words\n", k.readTextToEnd())
 			status := k.awaitExit()
@@ -90,7 +90,7 @@ func TestKernelEndsWithTheServer(t *testing.T) {
 // SIGTERM to the adapter ends a kernel within 2 s, even if it runs code and ignores SIGTERM.
 func TestBusyKernelEndsWithTheServer(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.runBusyCell("open(FIFO, 'w').write('x')\nimport signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\nwhile True: pass")
 	began := time.Now()
 	require.NoError(t, k.cmd.Process.Signal(syscall.SIGTERM))
@@ -121,7 +121,7 @@ func TestServerClosesDuringStart(t *testing.T) {
 // 0 and leaves no files.
 func TestServerClosesDuringReset(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.sendMessage(protocol.TypeResetGlobals, nil)
 	k.sendMessage("ping", nil)
 	k.awaitFrame("pong")
@@ -162,7 +162,7 @@ func TestKernelWithoutUnixSocketsUsesTCP(t *testing.T) {
 	k := startKernel(t, writeKernelJSON(t, string(spec)))
 	require.Contains(t, k.printedText(), "no ipc here\n")
 	require.Contains(t, k.printedText(), "the Jupyter kernel made exited with status 1 before it could be used")
-	require.Equal(t, "2", cellOutputs(k.runCell("1 + 1"))[0].textOf("text/plain"))
+	require.Equal(t, "2", cellOutputs(k.runCell("1 + 1"))[0].textOfMIMEType("text/plain"))
 }
 
 // A kernel also starts if its folder's path is longer than the 107 bytes that a Unix socket's
@@ -188,7 +188,7 @@ func TestKernelspecEnvironment(t *testing.T) {
 
 func TestTextBetweenRunsGoesToStderr(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	for _, name := range []string{"fifo", "finished"} {
 		require.NoError(t, unix.Mkfifo(filepath.Join(k.workdir, name), 0o600))
 	}

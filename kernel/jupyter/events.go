@@ -173,7 +173,7 @@ func (a *adapter) deliverText(stream string, text []byte) {
 		return
 	}
 	a.appendLastText(text)
-	a.current.task.addText(stream, text)
+	a.current.task.handlePrintedText(stream, text)
 }
 
 // deliverOutput gives an output message to the current task. An output of a run that has ended
@@ -183,7 +183,7 @@ func (a *adapter) deliverOutput(isOwn bool, m message) {
 		printNotice(a.cfg.Stderr, "an output (%s) that came after its cell had ended is not shown", m.kind)
 		return
 	}
-	a.current.task.addOutput(m)
+	a.current.task.handleOutput(m)
 }
 
 // isCellRunning reports whether the current task is the run of a cell.

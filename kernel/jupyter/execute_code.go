@@ -29,8 +29,8 @@ type executeCodeTask struct {
 	raised             *raisedError
 }
 
-// executeRequest returns the request to run the code.
-func (c *executeCodeTask) executeRequest(l language) executeRequest {
+// newExecuteRequest returns the request to run the code.
+func (c *executeCodeTask) newExecuteRequest(l languageSupport) executeRequest {
 	c.valueIsDisplayData = l.valueIsDisplayData
 	return executeRequest{Code: c.code}
 }
@@ -39,8 +39,8 @@ func (c *executeCodeTask) executeRequest(l language) executeRequest {
 // longer waits for.
 func (*executeCodeTask) timeLimit() time.Duration { return 0 }
 
-// addText keeps text that the code printed, for the answer.
-func (s *executeCodeTask) addText(stream string, text []byte) {
+// handlePrintedText keeps text that the code printed, for the answer.
+func (s *executeCodeTask) handlePrintedText(stream string, text []byte) {
 	if stream == protocol.Stderr {
 		s.stderr.add(text)
 	} else {
@@ -48,9 +48,9 @@ func (s *executeCodeTask) addText(stream string, text []byte) {
 	}
 }
 
-// addOutput keeps the value of the last expression or the error, for the answer. Other outputs
+// handleOutput keeps the value of the last expression or the error, for the answer. Other outputs
 // are dropped, since the answer has no field for them.
-func (c *executeCodeTask) addOutput(m message) {
+func (c *executeCodeTask) handleOutput(m message) {
 	fields := parseLenientObject(m.content)
 	switch {
 	case m.kind == "error":

@@ -39,14 +39,14 @@ func ParseSpec(body []byte) ([]string, error) {
 	return spec.argv, err
 }
 
-// ErrorText returns the traceback text that is sent for an error with this name, value and
+// ErrorTracebackText returns the traceback text that is sent for an error with this name, value and
 // traceback.
-func ErrorText(name, value string, traceback []string) string {
+func ErrorTracebackText(name, value string, traceback []string) string {
 	return newRaisedError(name, value, traceback).tracebackText()
 }
 
-// NotebookOutput converts the content of a kernel's message of this kind to a notebook output.
-func NotebookOutput(kind string, content []byte) any {
+// ConvertToNotebookOutput converts the content of a kernel's message of this kind to a notebook output.
+func ConvertToNotebookOutput(kind string, content []byte) any {
 	return newNotebookOutput(kind, parseLenientObject(content))
 }
 
@@ -60,9 +60,9 @@ func ParseExecuteReply(content []byte) (status, ename string, traceback []string
 // bytes.
 func TruncateMiddle(text string, maxBytes int) string { return truncateMiddle(text, maxBytes) }
 
-// CompletePrefixLen returns the number of bytes of text without an incomplete UTF-8 character
+// CompleteUTF8PrefixLen returns the number of bytes of text without an incomplete UTF-8 character
 // at its end.
-func CompletePrefixLen(text []byte) int { return completePrefixLen(text) }
+func CompleteUTF8PrefixLen(text []byte) int { return completeUTF8PrefixLen(text) }
 
 // EventQueue lets tests use the bounded queue of events from the kernel (eventQueue).
 type EventQueue struct{ i *eventQueue }
@@ -84,9 +84,9 @@ func (i EventQueue) TakeAll() (kinds []string, lost int) {
 	return kinds, i.i.takeDroppedBytes()
 }
 
-// Dial connects to the Unix socket with this port number of a kernel whose socket paths begin
+// DialAndExchange connects to the Unix socket with this port number of a kernel whose socket paths begin
 // with pathPrefix, sends a message and returns the answer's frames.
-func Dial(ctx context.Context, pathPrefix string, port int, frames [][]byte) ([][]byte, error) {
+func DialAndExchange(ctx context.Context, pathPrefix string, port int, frames [][]byte) ([][]byte, error) {
 	c := &connectionFile{Transport: transportIPC, IP: pathPrefix}
 	ch, err := dialChannel(ctx, "shell", zmq4.Dealer, "me", c.socketAddresses(port))
 	if err != nil {

@@ -39,9 +39,9 @@ func isGlobalsTask(t task) bool {
 	return ok
 }
 
-// executeRequest returns the request to describe the globals. It is empty if the kernel was
+// newExecuteRequest returns the request to describe the globals. It is empty if the kernel was
 // restarted meanwhile and can no longer describe them.
-func (q *globalsTask) executeRequest(l language) executeRequest {
+func (q *globalsTask) newExecuteRequest(l languageSupport) executeRequest {
 	if l.globalsRequest == nil {
 		return executeRequest{Silent: true}
 	}
@@ -51,13 +51,13 @@ func (q *globalsTask) executeRequest(l language) executeRequest {
 // timeLimit returns globalsTimeout.
 func (*globalsTask) timeLimit() time.Duration { return globalsTimeout }
 
-// addText writes text that the user's code prints meanwhile to stderr.
-func (q *globalsTask) addText(_ string, text []byte) {
+// handlePrintedText writes text that the user's code prints meanwhile to stderr.
+func (q *globalsTask) handlePrintedText(_ string, text []byte) {
 	_, _ = q.stderr.Write(text) // there is no other place for an error
 }
 
-// addOutput keeps the description if an output contains it as application/json.
-func (q *globalsTask) addOutput(m message) {
+// handleOutput keeps the description if an output contains it as application/json.
+func (q *globalsTask) handleOutput(m message) {
 	var b mimeBundle
 	if json.Unmarshal(m.content, &b) == nil && b.Data["application/json"] != nil {
 		q.answerJSON = b.Data["application/json"]
@@ -67,7 +67,7 @@ func (q *globalsTask) addOutput(m message) {
 // finish passes the kernel's description to answer, or the problem if it took too long or
 // failed.
 func (q *globalsTask) finish(r executeReply, wasStopped bool) {
-	if value := r.Expressions[answerExpression].Data["application/json"]; value != nil {
+	if value := r.Expressions[answerExpressionKey].Data["application/json"]; value != nil {
 		q.answerJSON = value
 	}
 	var found globalsDescription
@@ -142,16 +142,16 @@ func (a *adapter) answerAgentAction(request serverRequest) error {
 	case "request_globals_summary":
 		a.answerGlobalsSummary(request, answer)
 	case "request_reactivity_summary":
-		a.server.send(answer("", emptyReactivity()))
+		a.server.send(answer("", emptyReactivitySummary()))
 	default:
 		return fmt.Errorf("agent_action: a kernel does not know the action %q", request.Action)
 	}
 	return nil
 }
 
-// emptyReactivity returns the fields of a reactivity summary in which no cell depends on
+// emptyReactivitySummary returns the fields of a reactivity summary in which no cell depends on
 // another.
-func emptyReactivity() messageFields {
+func emptyReactivitySummary() messageFields {
 	return messageFields{
 		"summary":         "## Reactive Dependencies\n\n### Signals\n\n### Code Cell Dependencies\n",
 		"cell_reactivity": map[string]any{},

@@ -52,15 +52,15 @@ func installedSpec(t *testing.T, name string) jupyter.Spec {
 	return spec
 }
 
-// startPython starts an adapter with the installed Python kernel and waits for its ready
+// startPythonKernel starts an adapter with the installed Python kernel and waits for its ready
 // message.
-func startPython(t *testing.T) *testKernel {
+func startPythonKernel(t *testing.T) *testKernel {
 	t.Helper()
 	return startKernel(t, installedSpec(t, "python3").Path)
 }
 
-// startR starts an adapter with the installed R kernel and waits for its ready message.
-func startR(t *testing.T) *testKernel {
+// startRKernel starts an adapter with the installed R kernel and waits for its ready message.
+func startRKernel(t *testing.T) *testKernel {
 	t.Helper()
 	return startKernel(t, installedSpec(t, "ir").Path)
 }
@@ -194,9 +194,9 @@ type cellOutput struct {
 	Traceback      []string
 }
 
-// textOf returns the output's representation for a MIME type, or "" if that is missing or not
+// textOfMIMEType returns the output's representation for a MIME type, or "" if that is missing or not
 // a string.
-func (s cellOutput) textOf(mime string) string {
+func (s cellOutput) textOfMIMEType(mime string) string {
 	var text string
 	_ = json.Unmarshal(s.Data[mime], &text)
 	return text
@@ -305,9 +305,9 @@ func (k *testKernel) runBusyCell(code string) string {
 	return id
 }
 
-// releaseCell writes to the named pipe of the nth cell (from 0), which lets a cell go on that
+// releaseBusyCell writes to the named pipe of the nth cell (from 0), which lets a cell go on that
 // reads from it.
-func (k *testKernel) releaseCell(n int) {
+func (k *testKernel) releaseBusyCell(n int) {
 	k.t.Helper()
 	require.NoError(k.t, os.WriteFile(filepath.Join(k.workdir, fmt.Sprintf("fifo%d", n)), []byte("x"), 0o600))
 }

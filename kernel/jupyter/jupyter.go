@@ -77,7 +77,7 @@ func Serve(ctx context.Context, conn protocol.Conn, spec Spec, cfg Config) error
 	a.server = &serverWriter{conn: conn, onFailure: cancel}
 	a.tasks = taskQueue{server: a.server, idleAnnounced: true}
 	var reader sync.WaitGroup
-	reader.Go(func() { cancel(a.readServer(serveCtx, conn)) })
+	reader.Go(func() { cancel(a.readServerRequests(serveCtx, conn)) })
 	err := a.serve(serveCtx)
 	cancel(err)
 	err = errors.Join(err, a.close(), conn.Close(protocol.CloseNormal, ""))
@@ -113,10 +113,10 @@ type restartResult struct {
 	err    error
 }
 
-// readServer reads messages from the server and hands each to serve through the channel
+// readServerRequests reads messages from the server and hands each to serve through the channel
 // requests. It returns the reason why it stopped: errServerClosed, another read error, or nil
 // if ctx ended.
-func (a *adapter) readServer(ctx context.Context, conn protocol.Conn) error {
+func (a *adapter) readServerRequests(ctx context.Context, conn protocol.Conn) error {
 	for {
 		body, err := conn.Read()
 		switch {
@@ -167,7 +167,7 @@ func (a *adapter) serve(ctx context.Context) (err error) {
 		case <-a.current.timeLimitOver:
 			a.stopRun()
 		case <-a.current.idleTimeoutOver:
-			a.finishWithoutIdle()
+			a.finishRunWithoutIdle()
 		}
 	}
 }

@@ -29,7 +29,7 @@ const (
 // and printed text are put into the queue events. The caller of launchKernel must call stop.
 type kernel struct {
 	spec           Spec
-	language       language
+	language       languageSupport
 	events         *eventQueue
 	signer         signer
 	connectionFile *connectionFile
@@ -61,7 +61,7 @@ func launchKernel(ctx context.Context, spec Spec, environ []string, console io.W
 func launchWithTransport(ctx context.Context, transport string, spec Spec, environ []string, console io.Writer) (*kernel, error) {
 	k := &kernel{spec: spec, events: newEventQueue(), signer: newSigner(), console: console}
 	var err error
-	if k.connectionFile, err = newConnectionFile(tempDirOf(environ), transport, spec.Name, k.signer.key); err != nil {
+	if k.connectionFile, err = newConnectionFile(tempDirFromEnv(environ), transport, spec.Name, k.signer.key); err != nil {
 		return nil, err
 	}
 	if k.process, err = startProcess(spec, environ, k.connectionFile.path(), k.addPipeText); err != nil {
@@ -171,8 +171,8 @@ func (k *kernel) stop() error {
 	return errors.Join(err, k.connectionFile.remove())
 }
 
-// tempDirOf returns the folder for temporary files that environ names in TMPDIR, or /tmp.
-func tempDirOf(environ []string) string {
+// tempDirFromEnv returns the folder for temporary files that environ names in TMPDIR, or /tmp.
+func tempDirFromEnv(environ []string) string {
 	if folder := lookupEnv(environ, "TMPDIR"); folder != "" {
 		return folder
 	}

@@ -8,11 +8,11 @@ import (
 	"assay/internal/protocol"
 )
 
-// helperSource is Python code that is run once in each Python kernel, as a module, to describe
+// pythonHelperSource is Python code that is run once in each Python kernel, as a module, to describe
 // globals.
 //
 //go:embed helper.py
-var helperSource string
+var pythonHelperSource string
 
 // rSummarySource is R code that is run in an R kernel for each request about globals, with KEY
 // replaced by the name of the global.
@@ -20,9 +20,9 @@ var helperSource string
 //go:embed summary.R
 var rSummarySource string
 
-// language says what the adapter can do in a kernel's programming language besides running
+// languageSupport says what the adapter can do in a kernel's programming language besides running
 // code. In the zero value the language is unknown.
-type language struct {
+type languageSupport struct {
 	name, version string // from the kernel_info_reply
 
 	// setupRequest is run when the kernel has started. The value of its expression is
@@ -51,15 +51,15 @@ type language struct {
 	valueIsDisplayData bool
 }
 
-// detectLanguage returns the language of a kernel according to its kernel_info_reply. Only
+// detectLanguageSupport returns the language of a kernel according to its kernel_info_reply. Only
 // IPython and IRkernel can describe globals.
-func detectLanguage(info kernelInfo) language {
-	known := language{}
+func detectLanguageSupport(info kernelInfo) languageSupport {
+	known := languageSupport{}
 	switch {
 	case strings.EqualFold(info.Implementation, "ipython"):
-		known = pythonLanguage()
+		known = pythonLanguageSupport()
 	case strings.EqualFold(info.Implementation, "irkernel"):
-		known = language{globalsRequest: rGlobalsRequest, valueIsDisplayData: true}
+		known = languageSupport{globalsRequest: rGlobalsRequest, valueIsDisplayData: true}
 	}
 	known.name, known.version = strings.ToLower(info.Language.Name), info.Language.Version
 	return known
@@ -67,7 +67,7 @@ func detectLanguage(info kernelInfo) language {
 
 // unsupportedFeatures returns the names of the features that the kernel lacks, for the ready
 // message.
-func (l language) unsupportedFeatures() []string {
+func (l languageSupport) unsupportedFeatures() []string {
 	if l.globalsRequest == nil {
 		return []string{"globals_summary", "reactivity", "widgets"}
 	}
@@ -82,19 +82,19 @@ const (
 	helperReference = sysModules + "['" + helperModule + "']"
 )
 
-// answerExpression is the key of the only user_expression in an execute_request; the reply has
+// answerExpressionKey is the key of the only user_expression in an execute_request; the reply has
 // its value under the same key.
-const answerExpression = "assay"
+const answerExpressionKey = "assay"
 
-// pythonLanguage returns what the adapter can do in IPython kernels, by means of the helper
+// pythonLanguageSupport returns what the adapter can do in IPython kernels, by means of the helper
 // module.
-func pythonLanguage() language {
+func pythonLanguageSupport() languageSupport {
 	newModule := fmt.Sprintf("type(__import__('sys'))('%s')", helperModule)
-	return language{
+	return languageSupport{
 		setupRequest: &executeRequest{
-			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", jsonStringLiteral(helperSource), sysModules, helperModule, newModule),
+			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", jsonStringLiteral(pythonHelperSource), sysModules, helperModule, newModule),
 			Silent:      true,
-			Expressions: map[string]string{answerExpression: helperReference + ".describe_descriptor_capture()"},
+			Expressions: map[string]string{answerExpressionKey: helperReference + ".describe_descriptor_capture()"},
 		},
 		globalsRequest:     pythonGlobalsRequest,
 		assignedExpression: helperReference + ".describe_assigned_names()",
@@ -109,7 +109,7 @@ func pythonGlobalsRequest(key string) executeRequest {
 	if key != "" {
 		expression = fmt.Sprintf("%s.describe_global(%s)", helperReference, jsonStringLiteral(key))
 	}
-	return executeRequest{Silent: true, Expressions: map[string]string{answerExpression: expression}}
+	return executeRequest{Silent: true, Expressions: map[string]string{answerExpressionKey: expression}}
 }
 
 // rGlobalsRequest returns the request that makes an R kernel describe the global named key, or

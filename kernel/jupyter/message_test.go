@@ -89,7 +89,7 @@ func FuzzSignerDecode(f *testing.F) {
 		require.True(t, utf8.Valid(m.Content))
 		require.True(t, json.Valid(m.Content))
 		for _, kind := range []string{"execute_result", "display_data", "clear_output"} {
-			body, err := json.Marshal(jupyter.NotebookOutput(kind, m.Content))
+			body, err := json.Marshal(jupyter.ConvertToNotebookOutput(kind, m.Content))
 			require.NoError(t, err)
 			require.Contains(t, string(body), kind)
 		}
@@ -104,7 +104,7 @@ func TestNotebookOutput(t *testing.T) {
 		`{"data":[],"metadata":null,"transient":{"display_id":1}}`:                   `{"output_type":"display_data","data":{},"metadata":{}}`,
 		`{}`: `{"output_type":"display_data","data":{},"metadata":{}}`,
 	} {
-		body, err := json.Marshal(jupyter.NotebookOutput("display_data", []byte(content)))
+		body, err := json.Marshal(jupyter.ConvertToNotebookOutput("display_data", []byte(content)))
 		require.NoError(t, err)
 		require.Equal(t, want, string(body))
 	}
@@ -132,7 +132,7 @@ func TestRaisedErrorText(t *testing.T) {
 		"no value":     {"KeyboardInterrupt", "", []string{"a", "KeyboardInterrupt: "}, "a\nKeyboardInterrupt: \n"},
 		"no name":      {"", "v", []string{"a\nb"}, "a\nb\nv\n"},
 	} {
-		require.Equal(t, c.want, jupyter.ErrorText(c.name, c.value, c.traceback), name)
+		require.Equal(t, c.want, jupyter.ErrorTracebackText(c.name, c.value, c.traceback), name)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTruncateMiddle(t *testing.T) {
 func TestCompletePrefixLen(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"": 0, "a": 1, "é": 2, "a\xc3": 1, "€\xe2\x82": 3, "\xf0\x9f\x98": 0, "\xff": 1, "a\x80\x80\x80\x80": 5} {
-		require.Equal(t, want, jupyter.CompletePrefixLen([]byte(text)), "%q", text)
+		require.Equal(t, want, jupyter.CompleteUTF8PrefixLen([]byte(text)), "%q", text)
 	}
 }
 
@@ -179,9 +179,9 @@ func TestDialTriesBothSocketPaths(t *testing.T) {
 		echoed := make(chan error, 1)
 		listener, err := net.Listen("unix", begin+joint+"3")
 		require.NoError(t, err)
-		go func() { echoed <- answerOneMessage(listener) }()
+		go func() { echoed <- echoOneMessage(listener) }()
 		large := bytes.Repeat([]byte("x"), 1<<20)
-		got, err := jupyter.Dial(ctx, begin, 3, [][]byte{[]byte("a"), {}, large})
+		got, err := jupyter.DialAndExchange(ctx, begin, 3, [][]byte{[]byte("a"), {}, large})
 		require.NoError(t, err)
 		require.Equal(t, [][]byte{[]byte("a"), {}, large}, got)
 		require.NoError(t, <-echoed)
@@ -189,13 +189,13 @@ func TestDialTriesBothSocketPaths(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err := jupyter.Dial(ctx, filepath.Join(t.TempDir(), "none"), 1, nil)
+	_, err := jupyter.DialAndExchange(ctx, filepath.Join(t.TempDir(), "none"), 1, nil)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// answerOneMessage accepts one connection, as a kernel would, and sends the first message
+// echoOneMessage accepts one connection, as a kernel would, and sends the first message
 // back.
-func answerOneMessage(listener net.Listener) error {
+func echoOneMessage(listener net.Listener) error {
 	socket, err := listener.Accept()
 	if err != nil {
 		return err

@@ -191,7 +191,7 @@ func (p *outputPipe) readOnce(fd uintptr) (wouldBlock, ended bool) {
 		return false, true
 	}
 	text := append(p.partialCharacter, p.buffer[:n]...)
-	end := completePrefixLen(text)
+	end := completeUTF8PrefixLen(text)
 	p.partialCharacter = bytes.Clone(text[end:])
 	if end > 0 {
 		p.sink(p.stream, bytes.ToValidUTF8(text[:end], []byte("\uFFFD"))) // a copy, since buffer is reused
@@ -202,9 +202,9 @@ func (p *outputPipe) readOnce(fd uintptr) (wouldBlock, ended bool) {
 // close closes the read end of the pipe.
 func (p *outputPipe) close() error { return p.file.Close() }
 
-// completePrefixLen returns the number of bytes of text without an incomplete UTF-8 character
+// completeUTF8PrefixLen returns the number of bytes of text without an incomplete UTF-8 character
 // at its end.
-func completePrefixLen(text []byte) int {
+func completeUTF8PrefixLen(text []byte) int {
 	for back := 1; back <= min(utf8.UTFMax-1, len(text)); back++ {
 		if at := len(text) - back; utf8.RuneStart(text[at]) {
 			if !utf8.FullRune(text[at:]) {

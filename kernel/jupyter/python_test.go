@@ -14,7 +14,7 @@ import (
 
 func TestPythonReadyMessage(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	require.Equal(t, "python", k.ready.Language)
 	require.Regexp(t, `^3\.\d+\.\d+$`, k.ready.Version)
 	require.Equal(t, []string{"reactivity", "widgets"}, k.ready.Unsupported)
@@ -24,7 +24,7 @@ func TestPythonReadyMessage(t *testing.T) {
 
 func TestPythonRunsInOrder(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	for n := range 3 {
 		k.sendMessage(protocol.TypeRunCell, messageFields{"cell_id": fmt.Sprint(n), "code": fmt.Sprintf("print(%d)\n%d", n, n*n)})
 	}
@@ -34,7 +34,7 @@ func TestPythonRunsInOrder(t *testing.T) {
 		case protocol.TypeStartCell:
 			got = append(got, "start "+*f.CellID)
 		case protocol.TypeCellOutput:
-			got = append(got, "output "+*f.CellID+" "+f.Output.textOf("text/plain"))
+			got = append(got, "output "+*f.CellID+" "+f.Output.textOfMIMEType("text/plain"))
 		case protocol.TypeCellResult:
 			got = append(got, fmt.Sprintf("result %s %s %d", *f.CellID, f.Status, f.Sequencer))
 		}
@@ -52,7 +52,7 @@ func TestPythonRunsInOrder(t *testing.T) {
 
 func TestPythonReportsAssignedNames(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.runCell("old = 1; keep = []")
 	code := "import math, json as j\nfrom math import pi\nimport pandas, matplotlib.figure\nold = 1\nkeep.append(2)\n" +
 		"df = pandas.DataFrame({'a': [1]})\nfig = matplotlib.figure.Figure()\n_hidden = 3\ndef f(): inner = 4\nb, (c, *d) = 1, (2, 3)"
@@ -70,37 +70,37 @@ func TestPythonReportsAssignedNames(t *testing.T) {
 
 func TestPythonShowsRichOutputs(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	frames := k.runCell("print('before')\ndisplay({'text/html': '<b>', 'text/plain': 'é'}, raw=True)\nprint('after')\nh = display('one', display_id='d')\nh.update('two')\nclear = __import__('IPython').display.clear_output\nclear(wait=True)\n40 + 2")
 	all := cellOutputs(frames)
 	require.Len(t, all, 5)
 	require.Equal(t, "display_data", all[0].Type)
-	require.Equal(t, "<b>", all[0].textOf("text/html"))
-	require.Equal(t, "é", all[0].textOf("text/plain"))
+	require.Equal(t, "<b>", all[0].textOfMIMEType("text/html"))
+	require.Equal(t, "é", all[0].textOfMIMEType("text/plain"))
 	require.Equal(t, map[string]string{"display_id": "d"}, all[1].Transient)
 	require.Equal(t, "update_display_data", all[2].Type)
-	require.Equal(t, "'two'", all[2].textOf("text/plain"))
+	require.Equal(t, "'two'", all[2].textOfMIMEType("text/plain"))
 	require.Equal(t, "clear_output", all[3].Type)
 	require.True(t, *all[3].Wait)
 	require.Equal(t, "execute_result", all[4].Type)
-	require.Equal(t, "42", all[4].textOf("text/plain"))
+	require.Equal(t, "42", all[4].textOfMIMEType("text/plain"))
 	require.Equal(t, 1, all[4].ExecutionCount)
 	require.Equal(t, "before\n", streamText(t, frames[:2], protocol.Stdout), "text keeps its place among outputs")
 }
 
 func TestPythonShowsFigures(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	all := cellOutputs(k.runCell("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"))
 	require.NotEmpty(t, all)
-	png, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(all[len(all)-1].textOf("image/png"), "\n", ""))
+	png, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(all[len(all)-1].textOfMIMEType("image/png"), "\n", ""))
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(png, []byte("\x89PNG")))
 }
 
 func TestPythonTracebackEndsWithTheError(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	for code, want := range map[string]string{
 		"def f():\n    raise ValueError('no')\nf()": "ValueError: no",
 		"x = = 1":                 "SyntaxError: invalid syntax",
@@ -118,12 +118,12 @@ func TestPythonTracebackEndsWithTheError(t *testing.T) {
 		require.Equal(t, "error", shown[len(shown)-1].Type)
 		require.Equal(t, result.Exception, strings.Join(shown[len(shown)-1].Traceback, "\n")+"\n")
 	}
-	require.Equal(t, "1", cellOutputs(k.runCell("1"))[0].textOf("text/plain"), "it lives")
+	require.Equal(t, "1", cellOutputs(k.runCell("1"))[0].textOfMIMEType("text/plain"), "it lives")
 }
 
 func TestPythonSubprocessTextIsNotDuplicated(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	frames := k.runCell("import os, sys\nprint('one', flush=True)\nos.system('echo two; echo drei ä >&2')\nprint('three')")
 	require.ElementsMatch(t, []string{"one", "two", "three", ""}, strings.Split(streamText(t, frames, protocol.Stdout), "\n"))
 	require.Equal(t, "drei ä\n", streamText(t, frames, protocol.Stderr))
@@ -131,7 +131,7 @@ func TestPythonSubprocessTextIsNotDuplicated(t *testing.T) {
 
 func TestPythonLargeTextIsComplete(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	const size = 20 << 20
 	frames := k.runCell(fmt.Sprintf("print('äx' * %d, end='')", size/3))
 	got := streamText(t, frames, protocol.Stdout)
@@ -145,23 +145,23 @@ func TestPythonLargeTextIsComplete(t *testing.T) {
 
 func TestPythonManyOutputsAllArrive(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	require.Len(t, cellOutputs(k.runCell("for i in range(2000): display(i)")), 2000)
 }
 
 func TestPythonOutputThatIsTooLargeIsReplaced(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	frames := k.runCell("display({'text/plain': 'x' * (65 << 20)}, raw=True)\n1")
 	all := cellOutputs(frames)
 	require.Len(t, all, 2)
-	require.Regexp(t, `^<an output of \d+ bytes, more than a message may have, was not sent>$`, all[0].textOf("text/plain"))
+	require.Regexp(t, `^<an output of \d+ bytes, more than a message may have, was not sent>$`, all[0].textOfMIMEType("text/plain"))
 	require.Equal(t, protocol.StatusOK, lastFrame(frames).Status)
 }
 
 func TestPythonTextOfThreadOfAnEarlierCell(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.runCell("import threading\ngo, done = threading.Event(), threading.Event()\ndef f():\n    go.wait(); print('late'); display('lost'); done.set()\nthreading.Thread(target=f).start()")
 	frames := k.runCell("go.set(); done.wait(); import sys; sys.stdout.flush(); print('mine')")
 	require.Contains(t, streamText(t, frames, protocol.Stdout), "late")

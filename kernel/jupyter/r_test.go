@@ -14,7 +14,7 @@ import (
 
 func TestRReadyMessage(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	require.Equal(t, "r", k.ready.Language)
 	require.Regexp(t, `^\d+\.\d+\.\d+$`, k.ready.Version)
 	require.Equal(t, []string{"reactivity", "widgets"}, k.ready.Unsupported)
@@ -24,37 +24,37 @@ func TestRReadyMessage(t *testing.T) {
 
 func TestRResultsAndText(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	frames := k.runCell("cat('é€😀\\n')\nsystem('echo sub; echo err >&2')\nmessage('m')\nx <- 20\nx + 22")
 	require.Equal(t, "é€😀\nsub\n", streamText(t, frames, protocol.Stdout))
 	require.Equal(t, "err\nm\n\n", streamText(t, frames, protocol.Stderr))
 	all := cellOutputs(frames)
 	require.Len(t, all, 1)
 	require.Equal(t, "display_data", all[0].Type)
-	require.Equal(t, "[1] 42", all[0].textOf("text/plain"))
-	require.Equal(t, "42", all[0].textOf("text/html"))
+	require.Equal(t, "[1] 42", all[0].textOfMIMEType("text/plain"))
+	require.Equal(t, "42", all[0].textOfMIMEType("text/html"))
 	result := lastFrame(frames)
 	require.Equal(t, protocol.StatusOK, result.Status)
 	require.Equal(t, []string{}, result.Outputs, "not known of R")
 	table := cellOutputs(k.runCell("data.frame(a = 1:2)"))[0]
-	require.Contains(t, table.textOf("text/html"), "<table")
+	require.Contains(t, table.textOfMIMEType("text/html"), "<table")
 	require.Len(t, streamText(t, k.runCell("cat(strrep('x', 2e7))"), protocol.Stdout), 2e7)
 	require.Equal(t, 5000, strings.Count(streamText(t, k.runCell("for (i in 1:5000) print(i)"), protocol.Stdout), "\n"))
 }
 
 func TestRPlots(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	all := cellOutputs(k.runCell("plot(1:3)"))
 	require.Len(t, all, 1)
-	png, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(all[0].textOf("image/png"), "\n", ""))
+	png, err := base64.StdEncoding.DecodeString(strings.ReplaceAll(all[0].textOfMIMEType("image/png"), "\n", ""))
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(png, []byte("\x89PNG")))
 }
 
 func TestRTracebackEndsWithTheError(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	for code, want := range map[string]string{
 		"f <- function() stop('no')\nf()": "Error in f(): no\n",
 		"no_such":                         "object 'no_such' not found\n",
@@ -68,12 +68,12 @@ func TestRTracebackEndsWithTheError(t *testing.T) {
 	}
 	require.Equal(t, "Traceback:\n1. f()\n2. stop(\"no\")   # at line 1 of file <text>\nError in f(): no\n", lastFrame(k.runCell("f()")).Exception)
 	require.Equal(t, protocol.StatusOK, lastFrame(k.runCell("quit()")).Status, "a cell does not end it")
-	require.Equal(t, "[1] \"\"", cellOutputs(k.runCell("x <- readline('name? ')\nx"))[0].textOf("text/plain"), "standard input is empty")
+	require.Equal(t, "[1] \"\"", cellOutputs(k.runCell("x <- readline('name? ')\nx"))[0].textOfMIMEType("text/plain"), "standard input is empty")
 }
 
 func TestPK14RExecutesCode(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	answer := k.executeCode("x <- 41\nprint('out')\nx + 1")
 	require.Equal(t, protocol.StatusOK, answer.Status)
 	require.Equal(t, "[1] 42", *answer.Result)
@@ -87,7 +87,7 @@ func TestPK14RExecutesCode(t *testing.T) {
 
 func TestPK8RSummary(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	infos, _ := k.globalsSummary()
 	require.Empty(t, infos)
 	k.runCell("x <- 3; v <- c(1.5, 2); s <- 'text'; .hidden <- 1\ndf <- data.frame(a = 1:3, b = letters[1:3])\none <- data.frame(a = 1)\n" +
@@ -116,7 +116,7 @@ func TestPK8RSummary(t *testing.T) {
 
 func TestPK14RResetRestartsTheKernel(t *testing.T) {
 	t.Parallel()
-	k := startR(t)
+	k := startRKernel(t)
 	k.runCell("x <- 1")
 	k.sendMessage(protocol.TypeResetGlobals, messageFields{"agent_tx_id": "r"})
 	require.Equal(t, "r", k.awaitFrame("reset_kernel_globals_complete").AgentTxID)

@@ -100,7 +100,7 @@ func (a *adapter) dispatchRequest(request serverRequest) error {
 	case protocol.TypeGetGlobalInfo:
 		return a.answerGlobalInfo(request)
 	case protocol.TypeReactivitySummary:
-		a.server.send(request.newAnswer(request.Type, emptyReactivity()))
+		a.server.send(request.newAnswer(request.Type, emptyReactivitySummary()))
 	case protocol.TypeSetWidgetValue:
 		a.server.send(refuseWidgetValues(request))
 	case protocol.TypeAgentAction:
@@ -173,7 +173,7 @@ func (a *adapter) handleStopRequest(request serverRequest) error {
 // runs, and the kernel's process id.
 func (a *adapter) debugStateFields() messageFields {
 	state := messageFields{
-		"kernelspec": a.spec.Name, "queue": a.tasks.queuedCells(), "waiting": len(a.tasks.waiting),
+		"kernelspec": a.spec.Name, "queue": a.tasks.queuedCellIDs(), "waiting": len(a.tasks.waiting),
 		"run_sequencer": a.tasks.runSequencer, "running": []string{},
 	}
 	if a.kernel != nil {
@@ -236,7 +236,7 @@ func (s *serverWriter) sendText(stream, cellID string, text []byte) {
 	for len(text) > 0 {
 		piece := text[:min(len(text), maxChunkBytes)]
 		if len(piece) < len(text) {
-			piece = piece[:completePrefixLen(piece)]
+			piece = piece[:completeUTF8PrefixLen(piece)]
 		}
 		s.write(protocol.AppendRawFrame(nil, protocol.RawFrame{Stream: stream, CellID: cellID, Text: piece}))
 		text = text[len(piece):]

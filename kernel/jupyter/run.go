@@ -41,7 +41,7 @@ func (a *adapter) startNextTask(ctx context.Context) {
 // sendExecuteRequest sends the kernel the execute_request of the current task and starts the
 // task's time limit. A failure to send is stored in channelErr.
 func (a *adapter) sendExecuteRequest() {
-	request := a.current.task.executeRequest(a.kernel.language)
+	request := a.current.task.newExecuteRequest(a.kernel.language)
 	id, err := a.kernel.sendRequest(a.kernel.shell, "execute_request", request)
 	a.current.requestID = id
 	if err != nil {
@@ -83,10 +83,10 @@ func (a *adapter) finishRunIfDone() {
 	a.finishRun()
 }
 
-// finishWithoutIdle finishes a run whose idle message has not come within idleTimeout, with a
+// finishRunWithoutIdle finishes a run whose idle message has not come within idleTimeout, with a
 // notice. If the kernel still sends messages, it waits another idleTimeout instead.
-func (a *adapter) finishWithoutIdle() {
-	if a.kernel.iopub.isActiveWithin(idleTimeout) {
+func (a *adapter) finishRunWithoutIdle() {
+	if a.kernel.iopub.hasReceivedWithin(idleTimeout) {
 		a.current.idleTimeoutOver = time.After(idleTimeout)
 		return
 	}

@@ -95,7 +95,7 @@ func (k *kernel) awaitKernelInfo(ctx context.Context) error {
 	if err := json.Unmarshal(reply.content, &info); err != nil {
 		return fmt.Errorf("the kernel_info_reply of %s: %w", k.spec.Name, err)
 	}
-	k.language = detectLanguage(info)
+	k.language = detectLanguageSupport(info)
 	return nil
 }
 
@@ -111,10 +111,10 @@ func (k *kernel) runLanguageSetup(ctx context.Context) error {
 		return err
 	}
 	done := parseExecuteReply(m.content)
-	answer := done.Expressions[answerExpression].Data["application/json"]
+	answer := done.Expressions[answerExpressionKey].Data["application/json"]
 	if answer == nil {
 		printNotice(k.console, "the kernel %s cannot run the code that summaries need: %s", k.spec.Name, newRaisedError(done.EName, done.EValue, nil).summaryLine())
-		k.language = language{name: k.language.name, version: k.language.version}
+		k.language = languageSupport{name: k.language.name, version: k.language.version}
 		return nil
 	}
 	var helperState struct{ Echoes bool }

@@ -22,7 +22,7 @@ func TestPK7PythonCellsStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := startPython(t)
+			k := startPythonKernel(t)
 			requireCellsStop(t, k, begin+code, "1")
 		})
 	}
@@ -38,7 +38,7 @@ func TestPK7RCellsStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := startR(t)
+			k := startRKernel(t)
 			requireCellsStop(t, k, begin+code, "1")
 		})
 	}
@@ -80,7 +80,7 @@ func TestStopWithInterruptMessage(t *testing.T) {
 
 func TestExecuteCodeIsStoppedByItsID(t *testing.T) {
 	t.Parallel()
-	k := startPython(t)
+	k := startPythonKernel(t)
 	k.sendMessage(protocol.TypeExecuteCode, messageFields{"agent_tx_id": "first", "code": "print('so far')\nimport time; time.sleep(1000)"})
 	k.sendMessage(protocol.TypeExecuteCode, messageFields{"agent_tx_id": "second", "code": "1"})
 	k.sendMessage(protocol.TypeStopCell, messageFields{"agent_tx_id": "second"})

@@ -13,16 +13,16 @@ import (
 // globals, or a reset. It gets the text and outputs of its run in order. Then exactly one of
 // finish and answerNotRun is called.
 type task interface {
-	// executeRequest returns the content of the execute_request to be sent to the kernel. The
+	// newExecuteRequest returns the content of the execute_request to be sent to the kernel. The
 	// language is the one that the kernel has when the task starts.
-	executeRequest(language) executeRequest
+	newExecuteRequest(languageSupport) executeRequest
 
 	// timeLimit returns how long the task may run until it is stopped. 0: no limit.
 	timeLimit() time.Duration
 
-	// addText takes text that the run printed to a stream, addOutput an output message.
-	addText(stream string, text []byte)
-	addOutput(message)
+	// handlePrintedText takes text that the run printed to a stream, handleOutput an output message.
+	handlePrintedText(stream string, text []byte)
+	handleOutput(message)
 
 	// finish sends the server the answer after the run has ended. wasStopped says that the
 	// run was interrupted.
@@ -39,17 +39,17 @@ type resetTask struct {
 	request serverRequest
 }
 
-// executeRequest is never called, since a restart needs no request to the kernel.
-func (*resetTask) executeRequest(language) executeRequest { return executeRequest{} }
+// newExecuteRequest is never called, since a restart needs no request to the kernel.
+func (*resetTask) newExecuteRequest(languageSupport) executeRequest { return executeRequest{} }
 
 // timeLimit returns 0: a restart has no separate time limit.
 func (*resetTask) timeLimit() time.Duration { return 0 }
 
-// addText does nothing: a restart prints nothing that the answer could hold.
-func (*resetTask) addText(string, []byte) {}
+// handlePrintedText does nothing: a restart prints nothing that the answer could hold.
+func (*resetTask) handlePrintedText(string, []byte) {}
 
-// addOutput does nothing: a restart has no outputs.
-func (*resetTask) addOutput(message) {}
+// handleOutput does nothing: a restart has no outputs.
+func (*resetTask) handleOutput(message) {}
 
 // finish answers the server that the globals were reset.
 func (r *resetTask) finish(executeReply, bool) {
@@ -147,8 +147,8 @@ func (q *taskQueue) announceStart(t task) {
 	}
 }
 
-// queuedCells returns the ids of the cells in the queue, in order.
-func (q *taskQueue) queuedCells() []string {
+// queuedCellIDs returns the ids of the cells in the queue, in order.
+func (q *taskQueue) queuedCellIDs() []string {
 	queue := []string{}
 	for _, t := range q.waiting {
 		if c, ok := t.(*cellTask); ok {
@@ -161,7 +161,7 @@ func (q *taskQueue) queuedCells() []string {
 // announceQueue sends the server the ids of the queued cells if they have changed since they
 // were last sent.
 func (q *taskQueue) announceQueue() {
-	if queue := q.queuedCells(); !slices.Equal(queue, q.announcedQueue) {
+	if queue := q.queuedCellIDs(); !slices.Equal(queue, q.announcedQueue) {
 		q.announcedQueue = queue
 		q.server.send(protocol.RunQueue{Type: protocol.TypeRunQueue, Queue: queue})
 	}

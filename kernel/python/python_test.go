@@ -24,17 +24,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestUnpack(t *testing.T) {
+func TestUnpackSources(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "kernel")
-	start, err := python.Unpack(dir)
+	start, err := python.UnpackSources(dir)
 	require.NoError(t, err)
 	require.FileExists(t, start)
-	require.FileExists(t, python.PoolStart(dir))
+	require.FileExists(t, python.PoolParentStartFile(dir))
 	require.FileExists(t, filepath.Join(dir, "assay", "kernel.py"))
 	require.NoDirExists(t, filepath.Join(dir, "tests"))
 
-	_, err = python.Unpack(dir)
+	_, err = python.UnpackSources(dir)
 	require.ErrorIs(t, err, fs.ErrExist)
 }
 
@@ -49,7 +49,7 @@ const maxTestProcesses = 4
 // the reason is a missing module.
 func TestPythonUnitTests(t *testing.T) {
 	t.Parallel()
-	start, err := python.Unpack(t.TempDir())
+	start, err := python.UnpackSources(t.TempDir())
 	require.NoError(t, err)
 	files, err := filepath.Glob(filepath.Join("tests", "test_*.py"))
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestPythonUnitTests(t *testing.T) {
 					t.Parallel()
 					running <- struct{}{}
 					defer func() { <-running }()
-					reasons := runTestFile(t, interpreter, file, start)
+					reasons := runPythonTestFile(t, interpreter, file, start)
 					mu.Lock()
 					defer mu.Unlock()
 					for test, reason := range reasons {
@@ -95,17 +95,17 @@ func TestPythonUnitTests(t *testing.T) {
 	}
 }
 
-// runTestFile runs a file of Python unit tests with this interpreter, against the kernel whose
+// runPythonTestFile runs a file of Python unit tests with this interpreter, against the kernel whose
 // start file is start. The Go test fails if one of them fails. It returns the reasons of
 // skipped tests by test name.
-func runTestFile(t *testing.T, interpreter, file, start string) map[string]string {
+func runPythonTestFile(t *testing.T, interpreter, file, start string) map[string]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), interpreter, "-m", "unittest", "--verbose", filepath.Base(file))
 	cmd.Dir = filepath.Dir(file)
 	cmd.Env = append(os.Environ(), "KERNEL_START="+start, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s %s\n%s", interpreter, file, out)
-	return skippedTests(string(out))
+	return parseSkippedTests(string(out))
 }
 
 // testInterpreters returns the paths of the Python interpreters with which the tests are run.
@@ -131,9 +131,9 @@ func resolveInterpreter(ctx context.Context, interpreter, code string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// skippedTests parses a verbose report of unittest and returns the reasons of skipped tests by
+// parseSkippedTests parses a verbose report of unittest and returns the reasons of skipped tests by
 // test name.
-func skippedTests(report string) map[string]string {
+func parseSkippedTests(report string) map[string]string {
 	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^(\S+) .*\.\.\. skipped ['"](.*)['"]$`).FindAllStringSubmatch(report, -1) {
 		found[m[1]] = m[2]
@@ -141,9 +141,9 @@ func skippedTests(report string) map[string]string {
 	return found
 }
 
-// TestKernelConversation runs a cell and sends requests to the Python kernel, with the message
+// TestCellAndRequestsOverTheSocket runs a cell and sends requests to the Python kernel, with the message
 // types of package protocol.
-func TestKernelConversation(t *testing.T) {
+func TestCellAndRequestsOverTheSocket(t *testing.T) {
 	t.Parallel()
 	conn := startKernel(t)
 
@@ -158,7 +158,7 @@ func TestKernelConversation(t *testing.T) {
 	var start protocol.StartCell
 	receiveMessage(t, conn, protocol.TypeStartCell, &start)
 	require.Equal(t, "c1", *start.CellID)
-	receiveText(t, conn, "c1", "hello\n")
+	requireReceivedText(t, conn, "c1", "hello\n")
 	var output protocol.CellOutput
 	receiveMessage(t, conn, protocol.TypeCellOutput, &output)
 	require.JSONEq(t, `{"output_type":"execute_result","data":{"text/plain":"[1]"},"metadata":{},"execution_count":1}`, string(output.Output))
@@ -190,7 +190,7 @@ func TestKernelConversation(t *testing.T) {
 // After the test it closes the connection and waits for the process.
 func startKernel(t *testing.T) protocol.Conn {
 	t.Helper()
-	start, err := python.Unpack(t.TempDir())
+	start, err := python.UnpackSources(t.TempDir())
 	require.NoError(t, err)
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -220,9 +220,9 @@ func sendMessage(t *testing.T, conn protocol.Conn, message any) {
 	require.NoError(t, conn.Write(body))
 }
 
-// receiveText reads text frames until they contain as many bytes as want. The test fails
+// requireReceivedText reads text frames until they contain as many bytes as want. The test fails
 // unless the text is want, on stdout, of this cell.
-func receiveText(t *testing.T, conn protocol.Conn, cellID, want string) {
+func requireReceivedText(t *testing.T, conn protocol.Conn, cellID, want string) {
 	t.Helper()
 	got := ""
 	for len(got) < len(want) {

@@ -23,7 +23,7 @@ type liveKernel struct{ conn protocol.Conn }
 
 func startLiveKernel(t *testing.T) liveKernel {
 	t.Helper()
-	start, err := python.Unpack(t.TempDir())
+	start, err := python.UnpackSources(t.TempDir())
 	require.NoError(t, err)
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)

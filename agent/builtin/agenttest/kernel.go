@@ -20,7 +20,7 @@ import (
 // StartPythonKernel starts a real Python kernel, which ends with the test.
 func StartPythonKernel(t *testing.T) protocol.Conn {
 	t.Helper()
-	program, err := python.Unpack(t.TempDir())
+	program, err := python.UnpackSources(t.TempDir())
 	require.NoError(t, err)
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func startElispKernel(t *testing.T) protocol.Conn {
 	t.Helper()
 	emacs := findEmacs(t)
 	dir := t.TempDir()
-	_, err := elisp.Unpack(filepath.Join(dir, "kernel"))
+	_, err := elisp.UnpackSources(filepath.Join(dir, "kernel"))
 	require.NoError(t, err)
 	socket := filepath.Join(dir, "socket")
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
