@@ -21,13 +21,13 @@ type Case struct {
 	ID     string
 	Task   string // what the agent receives, verbatim
 	Notes  string // for people; never shown to the agent
-	Source Source
+	Source CaseLocation
 
 	Kernel   string   // name of the required kernel; "" means any
 	Requires []string // what must be installed on the machine: see [CheckRequirements]
 	Tags     []string
 	Metadata *pyvalue.Object // nil if the case has none
-	Limits   Limits
+	Limits   AttemptLimits
 	Timeouts Timeouts
 
 	Data  []DataFile   // put into the sandbox as data/<Base>
@@ -40,19 +40,19 @@ type Case struct {
 	runErrors []error // why the case cannot be run, although it loads; see CheckRunnable
 }
 
-// Source is the place from which a case was loaded: a file and, if the file contains
+// CaseLocation is the place from which a case was loaded: a file and, if the file contains
 // several cases, a position.
-type Source struct {
+type CaseLocation struct {
 	File  string // path as it was given or found
 	Index int    // position of the case in the file, from 0
 	Place string // file and position for messages
 }
 
 // String returns the file and, if it contains several cases, the position in it.
-func (s Source) String() string { return s.Place }
+func (s CaseLocation) String() string { return s.Place }
 
 // Dir returns the absolute path of the folder that contains the case's file.
-func (s Source) Dir() string {
+func (s CaseLocation) Dir() string {
 	dir := filepath.Dir(s.File)
 	if full, err := filepath.Abs(dir); err == nil {
 		return full
@@ -60,9 +60,9 @@ func (s Source) Dir() string {
 	return dir
 }
 
-// Limits are the limits of one attempt at a case. 0 means that the case sets no such
+// AttemptLimits are the limits of one attempt at a case. 0 means that the case sets no such
 // limit.
-type Limits struct {
+type AttemptLimits struct {
 	Wall, Idle, Cell time.Duration
 	Turns, Actions   int
 	Tokens           int64
@@ -109,7 +109,7 @@ func (c Case) WallLimit() time.Duration {
 // they can be run.
 func CheckRunnable(cases []Case) error {
 	var errs []error
-	first := map[string]Source{}
+	first := map[string]CaseLocation{}
 	for _, c := range cases {
 		if earlier, ok := first[c.ID]; ok {
 			errs = append(errs, fmt.Errorf("%s: id %q is already taken by %s", c.Source, c.ID, earlier))

@@ -22,7 +22,7 @@ func TestExamples(t *testing.T) {
 	require.GreaterOrEqual(t, len(cases), 18)
 	types, bare, used := map[string]bool{}, 0, map[string]bool{}
 	for _, c := range cases {
-		require.NoError(t, c.CheckData())
+		require.NoError(t, c.CheckDataFiles())
 		require.Equal(t, filepath.Base(filepath.Dir(c.Source.File)), c.ID, "a case is called as its folder")
 		require.NotEmpty(t, c.Oracle, c.ID)
 		require.NotEmpty(t, c.Tags, c.ID)

@@ -35,24 +35,24 @@ func (f *fieldReader) addFault(name, format string, args ...any) {
 	f.faults = append(f.faults, FieldError{Field: f.prefix + name, Text: fmt.Sprintf(format, args...)})
 }
 
-// addRunFault records that a field is wrong in a way that prevents only a run, not the
+// addFaultOfRunOnly records that a field is wrong in a way that prevents only a run, not the
 // loading of the case.
-func (f *fieldReader) addRunFault(name, format string, args ...any) {
+func (f *fieldReader) addFaultOfRunOnly(name, format string, args ...any) {
 	f.addFault(name, format, args...)
 	f.faults[len(f.faults)-1].LoadsAnyway = true
 }
 
-// claimFileName records that a field puts a file of this name into the sandbox.
-func (f *fieldReader) claimFileName(name, field string) {
+// recordSandboxFile records that a field puts a file of this name into the sandbox.
+func (f *fieldReader) recordSandboxFile(name, field string) {
 	if f.nameOwners == nil {
 		f.nameOwners = map[string]string{}
 	}
 	f.nameOwners[name] = field
 }
 
-// addWrongKind records that a field has a value of the wrong kind. want describes the
+// addWrongKindFault records that a field has a value of the wrong kind. want describes the
 // right kind.
-func (f *fieldReader) addWrongKind(name, want string, found pyvalue.Value) {
+func (f *fieldReader) addWrongKindFault(name, want string, found pyvalue.Value) {
 	f.addFault(name, "want %s, found %s", want, pyvalue.KindOf(found))
 	f.faults[len(f.faults)-1].WrongKind = true
 }
@@ -74,7 +74,7 @@ func (f *fieldReader) getRequiredText(name string) string {
 		return ""
 	}
 	if f.getMember(name) == nil {
-		f.addWrongKind(name, "a string", pyvalue.Null{})
+		f.addWrongKindFault(name, "a string", pyvalue.Null{})
 	}
 	return f.getText(name)
 }
@@ -85,7 +85,7 @@ func (f *fieldReader) getText(name string) string {
 	v := f.getMember(name)
 	s, ok := v.(pyvalue.String)
 	if v != nil && !ok {
-		f.addWrongKind(name, "a string", v)
+		f.addWrongKindFault(name, "a string", v)
 	}
 	return string(s)
 }
@@ -96,7 +96,7 @@ func (f *fieldReader) getObject(name string) *pyvalue.Object {
 	v := f.getMember(name)
 	o, ok := v.(*pyvalue.Object)
 	if v != nil && !ok {
-		f.addWrongKind(name, "an object", v)
+		f.addWrongKindFault(name, "an object", v)
 	}
 	return o
 }
@@ -107,28 +107,28 @@ func (f *fieldReader) getList(name string) pyvalue.List {
 	v := f.getMember(name)
 	l, ok := v.(pyvalue.List)
 	if v != nil && !ok {
-		f.addWrongKind(name, "a list", v)
+		f.addWrongKindFault(name, "a list", v)
 	}
 	return l
 }
 
-// getTexts returns the strings of a field that is a list of strings. It records an
+// getStringList returns the strings of a field that is a list of strings. It records an
 // error for each item that is not a string.
-func (f *fieldReader) getTexts(name string) []string {
+func (f *fieldReader) getStringList(name string) []string {
 	var out []string
 	for i, item := range f.getList(name) {
 		s, ok := item.(pyvalue.String)
 		if !ok {
-			f.addWrongKind(fmt.Sprintf("%s[%d]", name, i), "a string", item)
+			f.addWrongKindFault(fmt.Sprintf("%s[%d]", name, i), "a string", item)
 		}
 		out = append(out, string(s))
 	}
 	return out
 }
 
-// getCount returns the value of a field that is an integer above 0, or 0 if it is
+// getPositiveInteger returns the value of a field that is an integer above 0, or 0 if it is
 // absent or null. It records an error for any other value.
-func (f *fieldReader) getCount(name string) int64 {
+func (f *fieldReader) getPositiveInteger(name string) int64 {
 	v := f.getMember(name)
 	if v == nil {
 		return 0
@@ -141,9 +141,9 @@ func (f *fieldReader) getCount(name string) int64 {
 	return i.Big().Int64()
 }
 
-// getAmount returns the value of a field that is a finite number above 0, or 0 if it is
+// getPositiveNumber returns the value of a field that is a finite number above 0, or 0 if it is
 // absent or null. It records an error for any other value.
-func (f *fieldReader) getAmount(name string) float64 {
+func (f *fieldReader) getPositiveNumber(name string) float64 {
 	v := f.getMember(name)
 	if v == nil {
 		return 0
@@ -165,7 +165,7 @@ func (f *fieldReader) getAmount(name string) float64 {
 // getDuration returns the value of a field that is a number of seconds above 0. It
 // records an error for any other value.
 func (f *fieldReader) getDuration(name string) time.Duration {
-	return secondsToDuration(f.getAmount(name))
+	return secondsToDuration(f.getPositiveNumber(name))
 }
 
 // secondsToDuration converts a number of seconds to a duration. Numbers out of range

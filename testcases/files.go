@@ -25,7 +25,7 @@ func readInlineFiles(f *fieldReader) []InlineFile {
 		}
 		text, ok := v.(pyvalue.String)
 		if !ok {
-			f.addWrongKind(field, "a string", v)
+			f.addWrongKindFault(field, "a string", v)
 		}
 		files = append(files, InlineFile{Name: name, Text: string(text)})
 	}
@@ -57,7 +57,7 @@ func checkFileNameConflicts(f *fieldReader, files []InlineFile) {
 		if earlier := f.nameOwners[file.Name]; earlier != "" {
 			f.addFault(field, "%s has that name in the sandbox", earlier)
 		}
-		f.claimFileName(file.Name, field)
+		f.recordSandboxFile(file.Name, field)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.nameOwners)) {
 		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
@@ -81,7 +81,7 @@ func readDataNode(f *fieldReader, file string, prefixes map[string]string) []Dat
 	case pyvalue.List:
 		names = v
 	default:
-		f.addWrongKind("data_node", "a string or a list of strings", v)
+		f.addWrongKindFault("data_node", "a string or a list of strings", v)
 	}
 	var data []DataFile
 	for i, item := range names {
@@ -90,15 +90,15 @@ func readDataNode(f *fieldReader, file string, prefixes map[string]string) []Dat
 		base := path.Base(string(name))
 		switch {
 		case !ok:
-			f.addWrongKind(field, "a string", item)
+			f.addWrongKindFault(field, "a string", item)
 		case slices.Contains(names[:i], item):
 			// the same file again
 		case invalidFileNameReason(base) != "":
-			f.addRunFault(field, "%q does not end in the name of a file", string(name))
+			f.addFaultOfRunOnly(field, "%q does not end in the name of a file", string(name))
 		case f.nameOwners["data/"+base] != "":
-			f.addRunFault(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.nameOwners["data/"+base])
+			f.addFaultOfRunOnly(field, "%s would be data/%s in the sandbox, and so would %s", string(name), base, f.nameOwners["data/"+base])
 		default:
-			f.claimFileName("data/"+base, field)
+			f.recordSandboxFile("data/"+base, field)
 			data = append(data, DataFile{Name: string(name), Base: base, Path: localDataPath(string(name), file, prefixes)})
 		}
 	}
@@ -142,21 +142,21 @@ func cutAddressPrefix(name, prefix string) (rest string, ok bool) {
 	return rest, ok && whole && (rest == "" || filepath.IsLocal(rest))
 }
 
-// CheckData returns an error that names all data files of the case that do not exist
+// CheckDataFiles returns an error that names all data files of the case that do not exist
 // locally, or nil. It reads the disk at each call.
-func (c Case) CheckData() error {
+func (c Case) CheckDataFiles() error {
 	var errs []error
 	for _, d := range c.Data {
-		if err := d.Check(); err != nil {
+		if err := d.CheckExists(); err != nil {
 			errs = append(errs, fmt.Errorf("case %q: data %s: %w", c.ID, d.Name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Check returns an error if the data file has no local path, does not exist or is not a
+// CheckExists returns an error if the data file has no local path, does not exist or is not a
 // regular file.
-func (d DataFile) Check() error {
+func (d DataFile) CheckExists() error {
 	if d.Path == "" {
 		return errors.New("no local folder is given for such an address (--data PREFIX=DIR)")
 	}

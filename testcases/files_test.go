@@ -52,14 +52,14 @@ func TestCheckData(t *testing.T) {
 	})
 	cases, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.NoError(t, err, "missing data does not keep a case from loading")
-	err = cases[0].CheckData()
+	err = cases[0].CheckDataFiles()
 	require.EqualError(t, err, strings.ReplaceAll(`case "case-1": data absent.csv: stat HERE/absent.csv: no such file or directory
 case "case-1": data folder: HERE/folder is not a regular file
 case "case-1": data latch://1.node: no local folder is given for such an address (--data PREFIX=DIR)`, "HERE", dir))
 
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "absent.csv"), nil, 0o644))
-	require.NotContains(t, cases[0].CheckData().Error(), "absent.csv", "the disk is looked at each time")
-	require.NoError(t, testcases.Case{}.CheckData())
+	require.NotContains(t, cases[0].CheckDataFiles().Error(), "absent.csv", "the disk is looked at each time")
+	require.NoError(t, testcases.Case{}.CheckDataFiles())
 }
 
 // The data files of a case file with a relative path get absolute paths.
@@ -69,5 +69,5 @@ func TestDataPathsAreAbsolute(t *testing.T) {
 	cases, err := testcases.Load([]string{"c.json"}, testcases.Options{})
 	require.NoError(t, err)
 	require.True(t, filepath.IsAbs(cases[0].Data[0].Path))
-	require.NoError(t, cases[0].CheckData())
+	require.NoError(t, cases[0].CheckDataFiles())
 }

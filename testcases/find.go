@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// CaseFileNames lists the file name extensions of case files, for messages.
-const CaseFileNames = ".json, .jsonl, .ndjson, .yaml or .yml"
+// CaseFileExtensions lists the file name extensions of case files, for messages.
+const CaseFileExtensions = ".json, .jsonl, .ndjson, .yaml or .yml"
 
 // CasePath is the path of a file to load. Named means that the user gave the file's own
 // name, so that it must contain cases.
@@ -26,7 +26,7 @@ type CasePath struct {
 func findFilesOfPaths(paths []string) ([]CasePath, error) {
 	var files []CasePath
 	for _, path := range paths {
-		found, err := FindFiles(path)
+		found, err := FindCaseFiles(path)
 		if err != nil {
 			return nil, err
 		}
@@ -49,14 +49,14 @@ func UniqueCasePaths(files []CasePath) []CasePath {
 	})
 }
 
-// FindFiles returns the files of one path: a folder's case files, the file itself, or
+// FindCaseFiles returns the files of one path: a folder's case files, the file itself, or
 // the case files that a glob pattern matches. A path that does not exist and a pattern
 // that matches no file are errors.
-func FindFiles(path string) ([]CasePath, error) {
+func FindCaseFiles(path string) ([]CasePath, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return WalkFiles(path, IsCaseFile)
+		return ListFilesRecursively(path, IsCaseFile)
 	case err == nil:
 		return []CasePath{{Path: path, Named: true}}, nil
 	case !strings.ContainsAny(path, "*?["):
@@ -74,7 +74,7 @@ func FindFiles(path string) ([]CasePath, error) {
 		if isHidden(match) && !isHidden(path) {
 			continue // as a shell does
 		}
-		found, err := FindFiles(match)
+		found, err := FindCaseFiles(match)
 		if err != nil {
 			return nil, err
 		}
@@ -87,10 +87,10 @@ func FindFiles(path string) ([]CasePath, error) {
 	return files, nil
 }
 
-// WalkFiles returns the files in a folder and in all folders below it for whose path
+// ListFilesRecursively returns the files in a folder and in all folders below it for whose path
 // wanted returns true, sorted by name. It skips hidden files and folders. A folder that
 // cannot be read is an error.
-func WalkFiles(root string, wanted func(path string) bool) ([]CasePath, error) {
+func ListFilesRecursively(root string, wanted func(path string) bool) ([]CasePath, error) {
 	var files []CasePath
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		hidden := isHidden(path) && path != root
@@ -116,10 +116,10 @@ func IsCaseFile(path string) bool {
 	return slices.Contains([]string{".json", ".jsonl", ".ndjson", ".yaml", ".yml"}, filepath.Ext(path))
 }
 
-// LooksLikeCases reports whether a text in JSON or YAML has both id and task as keys,
+// TextLooksLikeCases reports whether a text in JSON or YAML has both id and task as keys,
 // as a case has. It does not parse the text, so that data files next to the cases may
 // be large or malformed.
-func LooksLikeCases(text []byte) bool { return TextHasKey(text, "id") && TextHasKey(text, "task") }
+func TextLooksLikeCases(text []byte) bool { return TextHasKey(text, "id") && TextHasKey(text, "task") }
 
 // TextHasKey reports whether a text in JSON or YAML has a key of this name at any
 // depth. It does not parse the text.

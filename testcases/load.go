@@ -37,7 +37,7 @@ type Options struct {
 // "FILE:LINE:COLUMN: …" for malformed JSON, "FILE[INDEX]: case "ID": field NAME: …" for
 // the content. What matters only for a run, such as an id that occurs twice or an
 // unknown type of grader, is no error here, see [CheckRunnable]. Data files need not
-// exist, see [Case.CheckData].
+// exist, see [Case.CheckDataFiles].
 func Load(paths []string, opts Options) ([]Case, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -69,7 +69,7 @@ func loadFile(f CasePath, opts Options) ([]Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !f.Named && !LooksLikeCases(text) {
+	if !f.Named && !TextLooksLikeCases(text) {
 		opts.Log.Info("no case in file", "file", f.Path)
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func Parse(path string, text []byte, data map[string]string) ([]Case, error) {
 			errs = append(errs, e.Err)
 			continue
 		}
-		c, err := newCaseFromValue(e.Value, Source{File: path, Index: i, Place: e.Place}, data)
+		c, err := newCaseFromValue(e.Value, CaseLocation{File: path, Index: i, Place: e.Place}, data)
 		cases = append(cases, c)
 		errs = append(errs, err)
 	}
@@ -125,7 +125,7 @@ func parseByExtension(path string, text []byte) []RawCase {
 	case ".yaml", ".yml":
 		return parseYAML(path, text)
 	default:
-		err := fmt.Errorf("%s: not a case file: want %s", path, CaseFileNames)
+		err := fmt.Errorf("%s: not a case file: want %s", path, CaseFileExtensions)
 		return []RawCase{{Place: path, Err: err}}
 	}
 }

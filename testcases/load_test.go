@@ -45,7 +45,7 @@ func TestLoadEveryField(t *testing.T) {
 	require.Equal(t, "x = 1", c.Setup)
 	require.Equal(t, "python", c.Kernel)
 	require.Equal(t, []string{"easy", "csv"}, c.Tags)
-	require.Equal(t, testcases.Limits{
+	require.Equal(t, testcases.AttemptLimits{
 		Wall: 30 * time.Second, Idle: 1500 * time.Millisecond, Cell: 10 * time.Second,
 		Turns: 5, Actions: 50, Tokens: 100000, CostUSD: 0.25,
 	}, c.Limits)
@@ -59,7 +59,7 @@ func TestLoadCaseWithRequiredFieldsOnly(t *testing.T) {
 		`{"id": "", "task": "", "data_node": [], "unknown": {"x": NaN}}`,
 	} {
 		c := loadOneCase(t, "c.json", text)
-		c.Source = testcases.Source{}
+		c.Source = testcases.CaseLocation{}
 		require.Equal(t, testcases.Case{}, c)
 	}
 }
@@ -176,7 +176,7 @@ func TestLoadFolders(t *testing.T) {
 	require.ErrorContains(t, err, "no case in ")
 }
 
-func TestLooksLikeCases(t *testing.T) {
+func TestTextLooksLikeCases(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		`{"id":"a","task":""}`:                      true,
@@ -189,7 +189,7 @@ func TestLooksLikeCases(t *testing.T) {
 		`{"id": 1, "task_cat": 2}`:                  false,
 		`{"name": "the id and the task of a case"}`: false,
 	} {
-		require.Equal(t, want, testcases.LooksLikeCases([]byte(text)), text)
+		require.Equal(t, want, testcases.TextLooksLikeCases([]byte(text)), text)
 	}
 }
 

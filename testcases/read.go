@@ -12,7 +12,7 @@ import (
 
 // newCaseFromValue converts a JSON value to a case. Its errors name the place and the
 // case.
-func newCaseFromValue(v pyvalue.Value, source Source, data map[string]string) (Case, error) {
+func newCaseFromValue(v pyvalue.Value, source CaseLocation, data map[string]string) (Case, error) {
 	object, ok := v.(*pyvalue.Object)
 	if !ok {
 		return Case{}, fmt.Errorf("%s: want a case, which is an object, found %s", source, pyvalue.KindOf(v))
@@ -32,7 +32,7 @@ func newCaseFromValue(v pyvalue.Value, source Source, data map[string]string) (C
 
 // NewCaseFromObject converts a JSON object to a case and returns everything that is
 // wrong with its fields. data is that of [Options].
-func NewCaseFromObject(object *pyvalue.Object, source Source, data map[string]string) (Case, []FieldError) {
+func NewCaseFromObject(object *pyvalue.Object, source CaseLocation, data map[string]string) (Case, []FieldError) {
 	f := &fieldReader{object: object}
 	c := Case{
 		ID:     f.getRequiredText("id"),
@@ -42,7 +42,7 @@ func NewCaseFromObject(object *pyvalue.Object, source Source, data map[string]st
 
 		Kernel:   f.getText("kernel"),
 		Requires: readRequires(f),
-		Tags:     f.getTexts("tags"),
+		Tags:     f.getStringList("tags"),
 		Metadata: f.getObject("metadata"),
 		Limits:   readLimits(f),
 		Timeouts: readTimeouts(f),
@@ -73,17 +73,17 @@ func readTimeouts(f *fieldReader) Timeouts {
 
 // readLimits reads the case's member limits: the limits of an attempt. Wrong values are
 // recorded as errors.
-func readLimits(f *fieldReader) Limits {
+func readLimits(f *fieldReader) AttemptLimits {
 	l := &fieldReader{object: f.getObject("limits"), prefix: "limits."}
 	l.rejectUnknownKeys("wall_s", "idle_s", "cell_s", "turns", "actions", "tokens", "cost_usd")
-	limits := Limits{
+	limits := AttemptLimits{
 		Wall:    l.getDuration("wall_s"),
 		Idle:    l.getDuration("idle_s"),
 		Cell:    l.getDuration("cell_s"),
-		Turns:   int(l.getCount("turns")),
-		Actions: int(l.getCount("actions")),
-		Tokens:  l.getCount("tokens"),
-		CostUSD: l.getAmount("cost_usd"),
+		Turns:   int(l.getPositiveInteger("turns")),
+		Actions: int(l.getPositiveInteger("actions")),
+		Tokens:  l.getPositiveInteger("tokens"),
+		CostUSD: l.getPositiveNumber("cost_usd"),
 	}
 	f.faults = append(f.faults, l.faults...)
 	return limits
@@ -99,13 +99,13 @@ func readGraders(f *fieldReader) []grading.Spec {
 	several := f.getMember("graders")
 	list, ok := several.(pyvalue.List)
 	if several != nil && !ok {
-		f.addRunFault("graders", "want a list, found %s", pyvalue.KindOf(several))
+		f.addFaultOfRunOnly("graders", "want a list, found %s", pyvalue.KindOf(several))
 	}
 	for i, item := range list {
 		name := fmt.Sprintf("graders[%d]", i)
 		object, ok := item.(*pyvalue.Object)
 		if !ok {
-			f.addRunFault(name, "want an object, found %s", pyvalue.KindOf(item))
+			f.addFaultOfRunOnly(name, "want an object, found %s", pyvalue.KindOf(item))
 			continue
 		}
 		specs = append(specs, newGraderSpec(object, name))
@@ -122,7 +122,7 @@ func newGraderSpec(o *pyvalue.Object, field string) grading.Spec {
 // readRequires reads the case's requirements on the machine, such as "python:numpy",
 // and records an error for each malformed one.
 func readRequires(f *fieldReader) []string {
-	requires := f.getTexts("requires")
+	requires := f.getStringList("requires")
 	for i, r := range requires {
 		kind, name, _ := strings.Cut(r, ":")
 		if name == "" || kind != "python" && kind != "command" && kind != "kernel" {
@@ -145,7 +145,7 @@ func readOracle(f *fieldReader) json.RawMessage {
 	case *pyvalue.Object:
 		o.object = v
 	default:
-		f.addWrongKind("oracle", "an object or a list", v)
+		f.addWrongKindFault("oracle", "an object or a list", v)
 		return nil
 	}
 	o.rejectUnknownKeys("cells", "turns", "answer")
@@ -165,7 +165,7 @@ func readOracle(f *fieldReader) json.RawMessage {
 	}
 	for i, step := range steps {
 		if !strings.HasSuffix(want, pyvalue.KindOf(step)) {
-			o.addWrongKind(fmt.Sprintf("%s[%d]", name, i), want, step)
+			o.addWrongKindFault(fmt.Sprintf("%s[%d]", name, i), want, step)
 		}
 	}
 	f.faults = append(f.faults, o.faults...)

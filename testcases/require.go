@@ -25,9 +25,9 @@ type Machine struct {
 	Kernels []string // names of the available kernels
 }
 
-// Requirements knows which requirements of cases this machine does not meet. It is safe
+// MissingRequirements knows which requirements of cases this machine does not meet. It is safe
 // for concurrent use.
-type Requirements struct {
+type MissingRequirements struct {
 	missing map[string]string // the reason, by requirement
 }
 
@@ -35,8 +35,8 @@ type Requirements struct {
 // python:MODULE it starts the interpreter once, without importing the modules
 // themselves; command:NAME must be on PATH; kernel:NAME must be one of the machine's
 // kernels. It returns an error if the interpreter fails or takes more than 30 s.
-func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*Requirements, error) {
-	r := &Requirements{missing: map[string]string{}}
+func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*MissingRequirements, error) {
+	r := &MissingRequirements{missing: map[string]string{}}
 	var modules []string
 	for _, c := range cases {
 		for _, requirement := range c.Requires {
@@ -61,9 +61,9 @@ func CheckRequirements(ctx context.Context, cases []Case, machine Machine) (*Req
 	return r, r.findMissingModules(ctx, machine.Python, modules)
 }
 
-// Missing lists which requirements of the case the machine does not meet, or "" if it
+// OfCase lists which requirements of the case the machine does not meet, or "" if it
 // meets all.
-func (r *Requirements) Missing(c Case) string {
+func (r *MissingRequirements) OfCase(c Case) string {
 	var reasons []string
 	for _, requirement := range c.Requires {
 		if reason, ok := r.missing[requirement]; ok {
@@ -75,7 +75,7 @@ func (r *Requirements) Missing(c Case) string {
 
 // findMissingModules starts the Python interpreter and records the modules that it
 // cannot find. It fails if the interpreter fails or takes more than 30 s.
-func (r *Requirements) findMissingModules(ctx context.Context, python string, modules []string) error {
+func (r *MissingRequirements) findMissingModules(ctx context.Context, python string, modules []string) error {
 	const deadline = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"assay/testcases"
 )
 
-func TestRequirements(t *testing.T) {
+func TestCheckRequirements(t *testing.T) {
 	t.Parallel()
 	cases := []testcases.Case{
 		{ID: "none"},
@@ -31,7 +31,7 @@ func TestRequirements(t *testing.T) {
 		"there is no kernel lisp; command no-such-command-here is not on PATH",
 		"python3 has no module not a module; python3 has no module ..; python3 has no module --version",
 	} {
-		require.Equal(t, want, r.Missing(cases[i]), cases[i].ID)
+		require.Equal(t, want, r.OfCase(cases[i]), cases[i].ID)
 	}
 }
 
@@ -41,10 +41,10 @@ func TestWorkingDirectoryIsNoModulePath(t *testing.T) {
 	c := testcases.Case{Requires: []string{"python:module_of_nobody"}}
 	r, err := testcases.CheckRequirements(t.Context(), []testcases.Case{c}, testcases.Machine{})
 	require.NoError(t, err)
-	require.Equal(t, "python3 has no module module_of_nobody", r.Missing(c))
+	require.Equal(t, "python3 has no module module_of_nobody", r.OfCase(c))
 }
 
-func TestRequirementsWithoutPython(t *testing.T) {
+func TestCheckRequirementsWithoutPython(t *testing.T) {
 	t.Parallel()
 	module := []testcases.Case{{Requires: []string{"python:json"}}}
 	_, err := testcases.CheckRequirements(t.Context(), module, testcases.Machine{Python: "/no/such/python"})

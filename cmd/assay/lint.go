@@ -181,19 +181,19 @@ func (p *cli) runPlayableCases(ctx context.Context, f *lintFlags, report *lint.R
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
 	solution, err := p.runCasesWithAgent(ctx, f, "oracle", cases)
-	var nothing map[string]lint.Play
+	var nothing map[string]lint.PlayResult
 	if err == nil {
 		nothing, err = p.runCasesWithAgent(ctx, f, "noop", cases)
 	}
 	if err = interrupt.exitErrorOr(err); err != nil {
 		return 0, err
 	}
-	return report.AddPlays(solution, nothing), nil
+	return report.AddPlayResults(solution, nothing), nil
 }
 
 // runCasesWithAgent runs each case once with the agent oracle or noop, and returns the results by
 // the source of the case. It stores nothing. Its errors carry an exit status.
-func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string, cases []testcases.Case) (plays map[string]lint.Play, err error) {
+func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string, cases []testcases.Case) (plays map[string]lint.PlayResult, err error) {
 	flags := f.host
 	flags.agent = agent
 	h, err := p.newHost(ctx, &flags)
@@ -215,8 +215,8 @@ func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string,
 	}
 	defer func() { err = errors.Join(err, folder.Close()) }()
 	var mu sync.Mutex
-	plays = map[string]lint.Play{}
-	add := func(c testcases.Case, play lint.Play) {
+	plays = map[string]lint.PlayResult{}
+	add := func(c testcases.Case, play lint.PlayResult) {
 		mu.Lock()
 		defer mu.Unlock()
 		plays[c.Source.String()] = play
@@ -226,13 +226,13 @@ func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string,
 		SkipReason: func(c testcases.Case) string {
 			reason := skipReason(c)
 			if reason != "" {
-				add(c, lint.Play{SkipReason: reason})
+				add(c, lint.PlayResult{SkipReason: reason})
 			}
 			return reason
 		},
 		RunAttempt: func(ctx context.Context, job attempt.Job) runs.Attempt {
 			result := attempt.Run(ctx, attempts, job)
-			add(job.Case, lint.Play{IsPassed: result.Passed != nil && *result.Passed, Failure: describeFailedAttempt(result)})
+			add(job.Case, lint.PlayResult{IsPassed: result.Passed != nil && *result.Passed, Failure: describeFailedAttempt(result)})
 			return result
 		},
 	})

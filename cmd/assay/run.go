@@ -216,7 +216,7 @@ func (h *kernelAndAgentHost) checkRequirements(ctx context.Context, cases []test
 		if c.Kernel != "" && c.Kernel != h.flags.kernel {
 			return fmt.Sprintf("needs the kernel %s", c.Kernel)
 		}
-		return known.Missing(c)
+		return known.OfCase(c)
 	}, nil
 }
 

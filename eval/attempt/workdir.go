@@ -29,7 +29,7 @@ func (a *attempt) stageFiles(workdir string) error {
 	if len(a.job.Case.Data) == 0 {
 		return nil
 	}
-	if err := a.job.Case.CheckData(); err != nil {
+	if err := a.job.Case.CheckDataFiles(); err != nil {
 		return err
 	}
 	if err := os.Mkdir(filepath.Join(workdir, dataFolderName), 0o700); err != nil && !errors.Is(err, os.ErrExist) {

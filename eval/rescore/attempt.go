@@ -112,7 +112,7 @@ func storedAnswer(a runs.Attempt) (answer pyvalue.Value, noAnswer string, err er
 		if err != nil {
 			return nil, "", fmt.Errorf("answer: %w", err)
 		}
-		return pyvalue.RestoreFloats(answer), "", nil
+		return pyvalue.RestoreNonFiniteFloats(answer), "", nil
 	}
 	found, _ := grading.ExtractAnswerFromSummary(a.Summary) // an error of the extraction is also its Reason
 	return found.Answer, found.Reason, nil

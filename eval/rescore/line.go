@@ -36,7 +36,7 @@ func (l inputLine) parse() (*pyvalue.Object, *pyvalue.Error) {
 	if !utf8.ValidString(l.text) { // Decode accepts surrogates that are encoded as bytes
 		return nil, inputErrorf("line %d is not UTF-8", l.number)
 	}
-	object, ok := pyvalue.RestoreFloats(v).(*pyvalue.Object)
+	object, ok := pyvalue.RestoreNonFiniteFloats(v).(*pyvalue.Object)
 	if !ok {
 		return nil, inputErrorf("line %d: want an object, found %s", l.number, pyvalue.KindOf(v))
 	}

@@ -23,7 +23,7 @@ const (
 //	{"id", "graders": [{"type", "config"}, …], "answer"}
 //	{"id", "extract": "summary" | "conversation" | "eval_answer_file", "answer"}
 //
-// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreFloats]. Other members are ignored,
+// in the dialect of [pyvalue.Decode], with [pyvalue.RestoreNonFiniteFloats]. Other members are ignored,
 // and null counts as absent, except as an answer to extract from. The lines of out have these
 // forms:
 //

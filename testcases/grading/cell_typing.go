@@ -44,7 +44,7 @@ func gradeCellTyping(config *pyvalue.Object, answer pyvalue.Value) (Result, erro
 		r.addFailure(fmt.Sprintf("cluster_medians: want at least 2 clusters, found %d", len(clusters)))
 		return r.binaryResult(), nil
 	}
-	thresholds, err := typingThresholds(config)
+	thresholds, err := cellTypingThresholds(config)
 	if err != nil {
 		return Result{}, err
 	}
@@ -65,10 +65,10 @@ func aurocOrError(positive, negative []float64) (float64, error) {
 	return stats.AUROC(positive, negative), nil
 }
 
-// typingThresholds returns an object with the thresholds auroc and gap_ratio of a
+// cellTypingThresholds returns an object with the thresholds auroc and gap_ratio of a
 // cell_typing config. If the config has one of them, it must have both; otherwise the
 // result is a key error. If it has neither, the defaults are returned.
-func typingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
+func cellTypingThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {
 	if !config.Has("thresholds") {
 		thresholds := pyvalue.NewObject("auroc", pyvalue.Float(0.75))
 		thresholds.Set("gap_ratio", pyvalue.Float(1.15))

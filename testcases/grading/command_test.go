@@ -66,7 +66,7 @@ func TestCommandVerdicts(t *testing.T) {
 		{`echo '{"passed": true, "metrics": [1]}'`, "command", 0, "metrics: want an object, found [1]"},
 	} {
 		got := gradeWithShellScript(t.Context(), c.script, grading.Input{})
-		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.script, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s: %s", c.script, got.Reasoning)
 		require.InDelta(t, c.score, got.Score, 0, c.script)
 		require.Contains(t, got.Reasoning, c.reasoning, c.script)
 	}
@@ -86,7 +86,7 @@ func TestCommandGetsRecordOnStdin(t *testing.T) {
 	run := func(program string, in grading.Input) string {
 		config := pyvalue.NewObject("argv", pyvalue.List{pyvalue.String(program), pyvalue.String("$HOME *;")})
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, in)
-		require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+		require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
 		return pyvaluetest.MarshalToString(t, got.Metrics)
 	}
 	answer := pyvaluetest.MustDecode(t, `{"n": NaN, "e": "é"}`)
@@ -109,7 +109,7 @@ func TestCommandIgnoringStdin(t *testing.T) {
 	t.Parallel()
 	record := json.RawMessage(`{"x": "` + strings.Repeat("x", 1<<20) + `"}`)
 	got := gradeWithShellScript(t.Context(), `exec <&-; echo '{"passed": true}'`, grading.Input{Record: record})
-	require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+	require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
 	got = gradeWithShellScript(t.Context(), `printf '{"passed": true, "metrics": {"n": %d}}' $(wc -c)`, grading.Input{Record: record})
 	require.JSONEq(t, `{"n": `+strconv.Itoa(len(record))+`}`, pyvaluetest.MarshalToString(t, got.Metrics))
 }
@@ -119,16 +119,16 @@ func TestCommandStdoutLimit(t *testing.T) {
 	got := gradeWithShellScript(t.Context(), `echo so >&2; trap '' PIPE; yes 2>/dev/null`, grading.Input{})
 	require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
 	got = gradeWithShellScript(t.Context(), `printf '{"passed": true, "reasoning": "%1000000s"}' x; head -c 3000000 /dev/zero >&2`, grading.Input{})
-	require.Equal(t, "pass", resultOutcome(got), "up to 1 MiB is fine, and stderr has no limit")
+	require.Equal(t, "pass", resultOutcomeWithErrorKind(got), "up to 1 MiB is fine, and stderr has no limit")
 	got = gradeWithShellScript(t.Context(), `echo first >&2; head -c 9000 /dev/zero | tr '\0' y >&2; echo last >&2; exit 3`, grading.Input{})
 	require.Less(t, len(got.Error.Text), 4200)
 	require.True(t, strings.HasSuffix(got.Error.Text, "yyylast"))
 	require.NotContains(t, got.Error.Text, "first")
 }
 
-// requireNoProcess waits until the process has ended, and fails the test after a
+// requireProcessEnded waits until the process has ended, and fails the test after a
 // timeout. A zombie has ended too.
-func requireNoProcess(t *testing.T, pid int) {
+func requireProcessEnded(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
@@ -156,8 +156,8 @@ func TestCommandGroupIsKilled(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		got := gradeWithShellScript(t.Context(), `sleep 3600 & echo $! > pid; echo '{"passed": true}'`, grading.Input{Dir: dir})
-		require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
-		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
+		require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
+		requireProcessEnded(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("it takes too long", func(t *testing.T) {
 		t.Parallel()
@@ -165,7 +165,7 @@ func TestCommandGroupIsKilled(t *testing.T) {
 		config := pyvaluetest.MustDecode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, grading.Input{Dir: dir})
 		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
-		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
+		requireProcessEnded(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("the run is broken off", func(t *testing.T) {
 		t.Parallel()
@@ -178,13 +178,13 @@ func TestCommandGroupIsKilled(t *testing.T) {
 		}()
 		got := gradeWithShellScript(ctx, `sleep 3600 & echo $! > pid; : > ready; wait`, grading.Input{Dir: dir})
 		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: the server is stopping"}, got.Error)
-		requireNoProcess(t, readPID(t, filepath.Join(dir, "pid")))
+		requireProcessEnded(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("its child has left the group and holds the pipes", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		got := gradeWithShellScript(t.Context(), `setsid sh -c 'echo $$ > pid; : > ready; exec sleep 3600' & while [ ! -e ready ]; do :; done; echo '{"passed": true}'`, grading.Input{Dir: dir})
-		require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+		require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
 		require.NoError(t, syscall.Kill(readPID(t, filepath.Join(dir, "pid")), syscall.SIGKILL))
 	})
 }
@@ -199,7 +199,7 @@ func FuzzCommandAnswer(f *testing.F) {
 		f.Add(text, byte(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, status byte) {
-		passed, score, err := grading.CommandVerdict(text, int(status))
+		passed, score, err := grading.ParseCommandVerdict(text, int(status))
 		if err != nil {
 			return
 		}

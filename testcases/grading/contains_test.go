@@ -31,7 +31,7 @@ func TestContains(t *testing.T) {
 		{`{"values": ["A"]}`, `"a"`, "fail", ""},
 	} {
 		got := gradeConfigAndAnswerJSON(t, "contains", c.config, c.answer)
-		require.Equal(t, c.outcome, resultOutcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.text)
 	}
 	require.JSONEq(t, `{"found": ["a"], "missing": ["d", 1.0]}`, pyvaluetest.MarshalToString(t, gradeConfigAndAnswerJSON(t, "contains", `{"values": ["a", "d", 1.0]}`, `"abc"`).Metrics))

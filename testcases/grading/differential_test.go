@@ -19,8 +19,8 @@ import (
 	"assay/testcases/grading/pyvalue/pyvaluetest"
 )
 
-// gradingInput is the config and the answer of one grading.
-type gradingInput struct {
+// configAndAnswer is the config and the answer of one grading.
+type configAndAnswer struct {
 	Grader string          `json:"grader"`
 	Config *pyvalue.Object `json:"config"`
 	Answer pyvalue.Value   `json:"answer"`
@@ -32,7 +32,7 @@ type gradingInput struct {
 func TestGradersAgreeWithPythonGraders(t *testing.T) {
 	t.Parallel()
 	const each = 1500
-	var pairs []gradingInput
+	var pairs []configAndAnswer
 	for grader, draw := range plausibleDrawsByType() {
 		name := fnv.New64()
 		name.Write([]byte(grader))
@@ -46,20 +46,20 @@ func TestGradersAgreeWithPythonGraders(t *testing.T) {
 					answer = g.mutateValue(answer)
 				}
 			}
-			pairs = append(pairs, gradingInput{grader, config, answer})
+			pairs = append(pairs, configAndAnswer{grader, config, answer})
 		}
 	}
 	verdicts := map[string]map[string]int{}
 	for i, python := range gradeInPython(t, pairs) {
 		p := pairs[i]
 		got := grading.Grade(t.Context(), grading.Spec{Type: p.Grader, Config: p.Config}, grading.Input{Answer: p.Answer})
-		if difference := compareResults(python, got); difference != "" {
+		if difference := describeResultDiff(python, got); difference != "" {
 			t.Errorf("%s: %s\n%s", p.Grader, difference, pyvaluetest.MarshalToString(t, p))
 		}
 		if verdicts[p.Grader] == nil {
 			verdicts[p.Grader] = map[string]int{}
 		}
-		verdicts[p.Grader][resultOutcomeWithoutKind(got)]++
+		verdicts[p.Grader][resultOutcomeWithoutErrorKind(got)]++
 	}
 	for grader, seen := range verdicts {
 		for _, kind := range []string{"pass", "fail with metrics", "fail", "error"} {
@@ -68,7 +68,7 @@ func TestGradersAgreeWithPythonGraders(t *testing.T) {
 	}
 }
 
-func resultOutcomeWithoutKind(r grading.Result) string {
+func resultOutcomeWithoutErrorKind(r grading.Result) string {
 	switch {
 	case r.Error != nil:
 		return "error"
@@ -83,7 +83,7 @@ func resultOutcomeWithoutKind(r grading.Result) string {
 
 // gradeInPython grades the pairs of config and answer with testdata/graders.py and
 // returns the results.
-func gradeInPython(t *testing.T, pairs []gradingInput) []*pyvalue.Object {
+func gradeInPython(t *testing.T, pairs []configAndAnswer) []*pyvalue.Object {
 	t.Helper()
 	var stdin, stderr bytes.Buffer
 	for _, p := range pairs {
@@ -103,14 +103,14 @@ func gradeInPython(t *testing.T, pairs []gradingInput) []*pyvalue.Object {
 	return answers
 }
 
-// compareResults describes how a result differs from Python's, or returns "" if it does
+// describeResultDiff describes how a result differs from Python's, or returns "" if it does
 // not.
-func compareResults(python *pyvalue.Object, got grading.Result) string {
+func describeResultDiff(python *pyvalue.Object, got grading.Result) string {
 	want := python.Get("passed")
 	switch {
 	case (python.Get("raised") != pyvalue.Null{}) != (got.Error != nil):
 		return "raised " + pyvalue.Str(python.Get("raised")) + ", found " + got.Reasoning
-	case want != pyvalue.Bool(got.Passed) && !dependsOnRounding(got.Metrics):
+	case want != pyvalue.Bool(got.Passed) && !verdictDependsOnRounding(got.Metrics):
 		return "passed " + pyvalue.Str(want) + ", found " + got.Reasoning
 	case got.Error != nil && got.Error.Kind == "panic":
 		return got.Error.Text
@@ -118,9 +118,9 @@ func compareResults(python *pyvalue.Object, got grading.Result) string {
 	return firstMetricDiff("metrics", python.Get("metrics"), got.Metrics)
 }
 
-// dependsOnRounding reports whether the verdict depends on the rounding of a statistic,
+// verdictDependsOnRounding reports whether the verdict depends on the rounding of a statistic,
 // which differs between implementations.
-func dependsOnRounding(metrics *pyvalue.Object) bool {
+func verdictDependsOnRounding(metrics *pyvalue.Object) bool {
 	ami, ok := metrics.Get("ami").(pyvalue.Float)
 	for _, bound := range []string{"ami_min_threshold", "ami_max_threshold"} {
 		f, isNumber := pyvalue.ParseFloat(pyvalue.Str(metrics.Get(bound)))

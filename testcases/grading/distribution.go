@@ -139,5 +139,5 @@ func (g distributionGrader) reportExtraTypes(expected, found *pyvalue.Object) {
 	}
 	slices.Sort(names)
 	g.report.metrics.Set("extra_cell_types", toStringValues(names))
-	g.report.addItemList(true, "more, which do not count", toStringValues(names))
+	g.report.addListLine(true, "more, which do not count", toStringValues(names))
 }

@@ -20,9 +20,9 @@ const (
 	entryOverheadBytes = 64
 )
 
-// evidence is what a judge model sees of an attempt, as one JSON document. All text
+// judgeEvidence is what a judge model sees of an attempt, as one JSON document. All text
 // that the agent or others wrote is inside its strings.
-type evidence struct {
+type judgeEvidence struct {
 	Task         string          `json:"task"`
 	Answer       *string         `json:"answer"` // JSON as text, null if there is no answer
 	NoAnswer     string          `json:"no_answer,omitempty"`
@@ -42,9 +42,9 @@ type evidenceCell struct {
 // encodeEvidence returns the evidence for a judge model as indented JSON. Each part is
 // shortened to maxPartBytes.
 func encodeEvidence(in Input) (string, error) {
-	e := evidence{
+	e := judgeEvidence{
 		Task:         clipMiddleOfText(in.Task, maxPartBytes),
-		Conversation: dropMiddleItems(conversationEntries(in.Conversation), evidenceEntry.size, func(gap string) evidenceEntry { return evidenceEntry{Kind: "left_out", Text: gap} }),
+		Conversation: dropMiddleItems(evidenceEntriesOfConversation(in.Conversation), evidenceEntry.size, func(gap string) evidenceEntry { return evidenceEntry{Kind: "left_out", Text: gap} }),
 	}
 	if in.Answer != nil && in.Answer != (pyvalue.Null{}) {
 		text := clipMiddleOfText(string(pyvalue.AppendJSON(nil, in.Answer)), maxPartBytes)
@@ -53,7 +53,7 @@ func encodeEvidence(in Input) (string, error) {
 		e.NoAnswer = clipMiddleOfText(in.NoAnswerReason, maxTextBytes)
 	}
 	if in.Notebook != nil {
-		e.Notebook = dropMiddleItems(evidenceCells(in.Notebook.Cells), evidenceCell.size, func(gap string) evidenceCell { return evidenceCell{Kind: "left_out", Text: gap} })
+		e.Notebook = dropMiddleItems(toEvidenceCells(in.Notebook.Cells), evidenceCell.size, func(gap string) evidenceCell { return evidenceCell{Kind: "left_out", Text: gap} })
 	}
 	text, err := json.MarshalIndent(e, "", " ")
 	if err != nil {
@@ -62,9 +62,9 @@ func encodeEvidence(in Input) (string, error) {
 	return string(text), nil
 }
 
-// evidenceCells converts the cells of a notebook to a judge's evidence, with long texts
+// toEvidenceCells converts the cells of a notebook to a judge's evidence, with long texts
 // shortened.
-func evidenceCells(cells []NotebookCell) []evidenceCell {
+func toEvidenceCells(cells []NotebookCell) []evidenceCell {
 	out := []evidenceCell{}
 	for _, c := range cells {
 		kind := "markdown"
@@ -127,18 +127,18 @@ type evidenceEntry struct {
 
 func (u evidenceEntry) size() int { return entryOverheadBytes + len(u.Tool) + len(u.Text) }
 
-// conversationEntries returns the pieces of a conversation for a judge's evidence, with
+// evidenceEntriesOfConversation returns the pieces of a conversation for a judge's evidence, with
 // long texts shortened. Thinking is left out; an image is only mentioned.
-func conversationEntries(conversation []json.RawMessage) []evidenceEntry {
+func evidenceEntriesOfConversation(conversation []json.RawMessage) []evidenceEntry {
 	out := []evidenceEntry{}
 	for _, entry := range conversation {
-		out = append(out, messageEntries(entry)...)
+		out = append(out, evidenceEntriesOfMessage(entry)...)
 	}
 	return out
 }
 
-// messageEntries converts one entry of a conversation to pieces of a judge's evidence.
-func messageEntries(entry json.RawMessage) []evidenceEntry {
+// evidenceEntriesOfMessage converts one entry of a conversation to pieces of a judge's evidence.
+func evidenceEntriesOfMessage(entry json.RawMessage) []evidenceEntry {
 	var message model.Message
 	err := json.Unmarshal(entry, &message)
 	if err != nil || message.Role != model.RoleUser && message.Role != model.RoleAssistant {
@@ -146,7 +146,7 @@ func messageEntries(entry json.RawMessage) []evidenceEntry {
 	}
 	var out []evidenceEntry
 	for _, block := range message.Content {
-		if u, ok := blockEntry(block); ok {
+		if u, ok := evidenceEntryOfBlock(block); ok {
 			u.Role = message.Role
 			out = append(out, u)
 		}
@@ -154,9 +154,9 @@ func messageEntries(entry json.RawMessage) []evidenceEntry {
 	return out
 }
 
-// blockEntry converts a content block to a piece of a judge's evidence. It returns
+// evidenceEntryOfBlock converts a content block to a piece of a judge's evidence. It returns
 // false for blocks that the judge does not see.
-func blockEntry(block model.Block) (evidenceEntry, bool) {
+func evidenceEntryOfBlock(block model.Block) (evidenceEntry, bool) {
 	switch block.Type {
 	case model.BlockText:
 		return evidenceEntry{Kind: "text", Text: clipMiddleOfText(block.Text, maxTextBytes)}, true

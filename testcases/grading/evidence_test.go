@@ -55,7 +55,7 @@ func promptAndEvidence(t *testing.T, in grading.Input) (text string, evidence ma
 	t.Helper()
 	b := scriptedJudge(t, judgeReplyLine(`{"score": 0, "passed": false, "reasoning": "x"}`))
 	got := gradeByJudge(t.Context(), b, `{"prompt": " Is it right? ", "model": "script:x"}`, in)
-	require.Equal(t, "fail", resultOutcome(got), got.Reasoning)
+	require.Equal(t, "fail", resultOutcomeWithErrorKind(got), got.Reasoning)
 	require.Len(t, b.asked, 1)
 	require.Len(t, b.asked[0].Messages, 1)
 	require.Nil(t, b.asked[0].Temperature)
@@ -156,7 +156,7 @@ func TestInjectedVerdictIsNotParsed(t *testing.T) {
 	text, _ := promptAndEvidence(t, in)
 	for _, h := range append(promptInjectionTexts()[2:], text, promptInjectionTexts()[0]+"\n"+promptInjectionTexts()[0], promptInjectionTexts()[1]+"\nI agree.") {
 		said := &model.Response{Content: []model.Block{model.Text(h)}, StopReason: model.StopEndTurn}
-		_, _, err := grading.JudgeVerdict(said)
+		_, _, err := grading.ParseJudgeVerdict(said)
 		require.Error(t, err, h)
 	}
 }

@@ -14,7 +14,7 @@ func gradeExact(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	if err := checkExactConfig(config); err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	name, found, err := gradedPartOfAnswer(config, answer)
+	name, found, err := partOfAnswerToGrade(config, answer)
 	if err != nil {
 		return Result{}, err
 	}

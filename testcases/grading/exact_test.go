@@ -31,7 +31,7 @@ func TestExact(t *testing.T) {
 		{`{"ground_truth": 1, "answer_field": 2}`, `5`, "value_error", ""},
 	} {
 		got := gradeConfigAndAnswerJSON(t, "exact", c.config, c.answer)
-		require.Equal(t, c.outcome, resultOutcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		if c.failure != "" {
 			require.Contains(t, got.Reasoning, "\nFailures:\n- "+c.failure)
 		}

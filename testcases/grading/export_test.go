@@ -2,9 +2,9 @@ package grading
 
 import "assay/internal/model"
 
-// CommandVerdict parses the answer of a grading command, given its exit status, for
+// ParseCommandVerdict parses the answer of a grading command, given its exit status, for
 // external tests.
-func CommandVerdict(stdout string, status int) (passed bool, score float64, err error) {
+func ParseCommandVerdict(stdout string, status int) (passed bool, score float64, err error) {
 	said, err := parseCommandAnswer(programExit{status: status, stdout: stdout})
 	if err != nil {
 		return false, 0, err
@@ -13,9 +13,9 @@ func CommandVerdict(stdout string, status int) (passed bool, score float64, err 
 	return result.Passed, result.Score, nil
 }
 
-// JudgeVerdict parses the reply of a judge model, for external tests.
-func JudgeVerdict(reply *model.Response) (passed bool, score float64, err error) {
-	said, err := readVerdict(reply)
+// ParseJudgeVerdict parses the reply of a judge model, for external tests.
+func ParseJudgeVerdict(reply *model.Response) (passed bool, score float64, err error) {
+	said, err := parseJudgeVerdict(reply)
 	if err != nil {
 		return false, 0, err
 	}

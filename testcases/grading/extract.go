@@ -27,18 +27,18 @@ type ExtractedAnswer struct {
 // It returns a [*pyvalue.Error], and no answer, if the conversation has a wrong form or
 // the answer exceeds a limit of [pyvalue.Decode].
 func ExtractAnswer(history []json.RawMessage) (ExtractedAnswer, error) {
-	return extractFromEntries(len(history), func(i int) (pyvalue.Value, error) { return decodeEntry(history[i]) })
+	return extractAnswerFromEntries(len(history), func(i int) (pyvalue.Value, error) { return decodeConversationEntry(history[i]) })
 }
 
 // ExtractAnswerFromMessages is [ExtractAnswer] for a conversation that is already
 // decoded.
 func ExtractAnswerFromMessages(history pyvalue.List) (ExtractedAnswer, error) {
-	return extractFromEntries(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
+	return extractAnswerFromEntries(len(history), func(i int) (pyvalue.Value, error) { return history[i], nil })
 }
 
-// extractFromEntries searches n entries of a conversation for the submitted answer,
+// extractAnswerFromEntries searches n entries of a conversation for the submitted answer,
 // from the last to the first.
-func extractFromEntries(n int, entry func(i int) (pyvalue.Value, error)) (ExtractedAnswer, error) {
+func extractAnswerFromEntries(n int, entry func(i int) (pyvalue.Value, error)) (ExtractedAnswer, error) {
 	none := ExtractedAnswer{Reason: "no submission has <EVAL_ANSWER> tags"}
 	for i := n - 1; i >= 0; i-- {
 		v, err := entry(i)
@@ -47,7 +47,7 @@ func extractFromEntries(n int, entry func(i int) (pyvalue.Value, error)) (Extrac
 		}
 		summaries, err := submittedSummaries(v)
 		for _, summary := range summaries {
-			if text, ok := taggedText(summary); ok {
+			if text, ok := textBetweenAnswerTags(summary); ok {
 				return parseAnswer(text)
 			}
 		}
@@ -60,7 +60,7 @@ func extractFromEntries(n int, entry func(i int) (pyvalue.Value, error)) (Extrac
 
 // ExtractAnswerFromSummary is [ExtractAnswer] for the text of a single summary.
 func ExtractAnswerFromSummary(summary string) (ExtractedAnswer, error) {
-	text, ok := taggedText(summary)
+	text, ok := textBetweenAnswerTags(summary)
 	if !ok {
 		return ExtractedAnswer{Reason: "no submission has <EVAL_ANSWER> tags"}, nil
 	}
@@ -75,9 +75,9 @@ func IsSubmissionTool(tool string) bool {
 	return tool == name || strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(tool, "__"+name)
 }
 
-// taggedText returns the text between the <EVAL_ANSWER> tags of a summary, or false if
+// textBetweenAnswerTags returns the text between the <EVAL_ANSWER> tags of a summary, or false if
 // there are no such tags.
-func taggedText(summary string) (string, bool) {
+func textBetweenAnswerTags(summary string) (string, bool) {
 	_, rest, opened := strings.Cut(summary, "<EVAL_ANSWER>")
 	text, _, closed := strings.Cut(rest, "</EVAL_ANSWER>")
 	return text, opened && closed
@@ -99,9 +99,9 @@ func parseAnswer(text string) (ExtractedAnswer, error) {
 	return ExtractedAnswer{Answer: v}, nil
 }
 
-// decodeEntry decodes the JSON of one conversation entry. Malformed JSON is a value
+// decodeConversationEntry decodes the JSON of one conversation entry. Malformed JSON is a value
 // error.
-func decodeEntry(entry json.RawMessage) (pyvalue.Value, error) {
+func decodeConversationEntry(entry json.RawMessage) (pyvalue.Value, error) {
 	v, err := pyvalue.Decode(string(entry))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return nil, pyvalue.ValueError("an entry of the conversation is not JSON: %v", bad)

@@ -185,9 +185,9 @@ func configObject(spec Spec) (*pyvalue.Object, error) {
 	}
 }
 
-// answerGrader returns a grade function for a grader that reads only the answer.
+// newAnswerGrader returns a grade function for a grader that reads only the answer.
 // Without an answer it does not call grade, and the result did not pass.
-func answerGrader(grade func(config *pyvalue.Object, answer pyvalue.Value) (Result, error)) func(context.Context, *pyvalue.Object, Input) (Result, error) {
+func newAnswerGrader(grade func(config *pyvalue.Object, answer pyvalue.Value) (Result, error)) func(context.Context, *pyvalue.Object, Input) (Result, error) {
 	return func(_ context.Context, config *pyvalue.Object, in Input) (Result, error) {
 		if in.Answer == nil || in.Answer == (pyvalue.Null{}) {
 			return noAnswerResult(in.NoAnswerReason), nil
@@ -211,27 +211,27 @@ func noAnswerResult(why string) Result {
 // come without a config check, so that their cases run unchanged.
 func graderTypes() map[string]graderType {
 	return map[string]graderType{
-		"adjusted_mutual_information":  {grade: answerGrader(gradeMutualInformation)},
-		"boolean_check":                {grade: answerGrader(gradeBooleanCheck)},
-		"cell_typing":                  {grade: answerGrader(gradeCellTyping)},
+		"adjusted_mutual_information":  {grade: newAnswerGrader(gradeMutualInformation)},
+		"boolean_check":                {grade: newAnswerGrader(gradeBooleanCheck)},
+		"cell_typing":                  {grade: newAnswerGrader(gradeCellTyping)},
 		"command":                      {check: checkCommandConfig, grade: gradeCommand, needsRecord: true},
-		"contains":                     {check: checkContainsConfig, grade: answerGrader(gradeContains)},
-		"distribution_comparison":      {grade: answerGrader(gradeDistribution)},
-		"exact":                        {check: checkExactConfig, grade: answerGrader(gradeExact)},
-		"jaccard_label_set":            {grade: answerGrader(gradeLabelSet)},
+		"contains":                     {check: checkContainsConfig, grade: newAnswerGrader(gradeContains)},
+		"distribution_comparison":      {grade: newAnswerGrader(gradeDistribution)},
+		"exact":                        {check: checkExactConfig, grade: newAnswerGrader(gradeExact)},
+		"jaccard_label_set":            {grade: newAnswerGrader(gradeLabelSet)},
 		"kernel_check":                 {check: checkKernelCheckConfig, grade: gradeKernelCheck},
-		"label_set_jaccard":            {grade: answerGrader(gradeLabelSet)},
+		"label_set_jaccard":            {grade: newAnswerGrader(gradeLabelSet)},
 		"llm_judge":                    {check: checkJudgeConfig, grade: gradeLLMJudge, needsRecord: true},
-		"marker_gene_precision_recall": {grade: answerGrader(gradeMarkerGenes)},
-		"marker_gene_separation":       {grade: answerGrader(gradeMarkerSeparation)},
-		"multiple_choice":              {grade: answerGrader(gradeMultipleChoice)},
+		"marker_gene_precision_recall": {grade: newAnswerGrader(gradeMarkerGenes)},
+		"marker_gene_separation":       {grade: newAnswerGrader(gradeMarkerSeparation)},
+		"multiple_choice":              {grade: newAnswerGrader(gradeMultipleChoice)},
 		"notebook_check":               {check: checkNotebookCheckConfig, grade: gradeNotebookCheck},
-		"numeric_range":                {grade: answerGrader(gradeNumericRange)},
-		"numeric_tolerance":            {grade: answerGrader(gradeNumericTolerance)},
-		"proportion_consistency":       {grade: answerGrader(gradeProportionConsistency)},
-		"regex":                        {check: checkRegexConfig, grade: answerGrader(gradeRegex)},
-		"spatial_adjacency":            {grade: answerGrader(gradeSpatialAdjacency)},
-		"spatial_adjacency_simple":     {grade: answerGrader(gradeSpatialAdjacency)},
+		"numeric_range":                {grade: newAnswerGrader(gradeNumericRange)},
+		"numeric_tolerance":            {grade: newAnswerGrader(gradeNumericTolerance)},
+		"proportion_consistency":       {grade: newAnswerGrader(gradeProportionConsistency)},
+		"regex":                        {check: checkRegexConfig, grade: newAnswerGrader(gradeRegex)},
+		"spatial_adjacency":            {grade: newAnswerGrader(gradeSpatialAdjacency)},
+		"spatial_adjacency_simple":     {grade: newAnswerGrader(gradeSpatialAdjacency)},
 	}
 }
 

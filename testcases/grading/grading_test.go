@@ -56,9 +56,9 @@ func TestGradeConfig(t *testing.T) {
 	got := grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice"}, in)
 	require.True(t, got.Passed, "a config that is not given is empty")
 	got = grading.Grade(t.Context(), grading.Spec{Type: "multiple_choice", Config: pyvalue.Null{}}, in)
-	require.Equal(t, "type_error", resultOutcome(got))
+	require.Equal(t, "type_error", resultOutcomeWithErrorKind(got))
 	got = grading.Grade(t.Context(), grading.Spec{Type: "Exact", Field: "graders[2]"}, in)
-	require.Equal(t, "unknown_grader", resultOutcome(got))
+	require.Equal(t, "unknown_grader", resultOutcomeWithErrorKind(got))
 	require.Equal(t, "Exact", got.Type)
 	require.Contains(t, got.Reasoning, `field graders[2].type: unknown grader type "Exact"; known are `+strings.Join(grading.GraderTypeNames(), ", "))
 }
@@ -112,7 +112,7 @@ func TestGradeAll(t *testing.T) {
 	require.InDelta(t, 1, score, 1e-12)
 
 	results, passed, score = grading.GradeAll(t.Context(), []grading.Spec{unknown, choice}, in)
-	require.Equal(t, "unknown_grader", resultOutcome(results[0]))
+	require.Equal(t, "unknown_grader", resultOutcomeWithErrorKind(results[0]))
 	require.True(t, results[1].Passed, "one that cannot grade does not keep the others from it")
 	require.False(t, passed)
 	require.InDelta(t, 0.5, score, 0)
@@ -145,7 +145,7 @@ func TestGradeNeverPanics(t *testing.T) {
 		kind := rapid.SampledFrom(grading.GraderTypeNames()).Draw(t, "type")
 		config := pyvaluetest.ValueGenerator().Draw(t, "config")
 		if rapid.IntRange(0, 3).Draw(t, "likely") > 0 {
-			config = drawLikelyConfig(t)
+			config = drawConfigWithCommonKeys(t)
 		}
 		spec := grading.Spec{Type: kind, Config: config}
 		got := grading.Grade(t.Context(), spec, grading.Input{Answer: pyvaluetest.ValueGenerator().Draw(t, "answer")})
@@ -162,7 +162,7 @@ func TestGradeNeverPanics(t *testing.T) {
 	})
 }
 
-func drawLikelyConfig(t *rapid.T) pyvalue.Value {
+func drawConfigWithCommonKeys(t *rapid.T) pyvalue.Value {
 	config := &pyvalue.Object{}
 	for _, key := range []string{"ground_truth", "tolerances", "correct_answers"} {
 		if rapid.Bool().Draw(t, key) {
@@ -177,7 +177,7 @@ func drawLikelyConfig(t *rapid.T) pyvalue.Value {
 }
 
 // Answers that would take a grader minutes, or all memory, are errors at once.
-func TestStepLimits(t *testing.T) {
+func TestGraderStepLimits(t *testing.T) {
 	t.Parallel()
 	many := func(item string, n int) string { return "[" + strings.Repeat(item+",", n-1) + item + "]" }
 	const n = 10_000
@@ -199,14 +199,14 @@ func TestStepLimits(t *testing.T) {
 		"pattern": {"regex", `{"pattern":"(a?){1000}b"}`, `"` + strings.Repeat("a", 1<<20) + `"`},
 	} {
 		got := gradeConfigAndAnswerJSON(t, c.kind, c.config, c.answer)
-		require.Equal(t, "value_error", resultOutcome(got), name)
+		require.Equal(t, "value_error", resultOutcomeWithErrorKind(got), name)
 		require.Contains(t, got.Error.Text, "steps are more than a grader may take", name)
 	}
 }
 
 // A malformed config of Assay's own grader types is rejected before a run, and is an
 // error when it is used for grading.
-func TestCheckAssayTypes(t *testing.T) {
+func TestConfigCheckOfAssayGraders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, config, want string }{
 		{"regex", `{"pattern": "a.*"}`, ""},

@@ -172,7 +172,7 @@ func TestProbes(t *testing.T) {
 		{`{"expr": "b'x'", "equals": "x"}`, "not_json", ""},
 	} {
 		got := gradeKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
-		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.probe, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s: %s", c.probe, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.line, c.probe)
 	}
 }
@@ -230,7 +230,7 @@ func TestProbeExpressionsAreNotInjected(t *testing.T) {
 		probes.Set("equals", pyvalue.NewInt(1))
 		spec := grading.Spec{Type: "kernel_check", Config: pyvalue.NewObject("probes", pyvalue.List{probes})}
 		got := grading.Grade(t.Context(), spec, grading.Input{Kernel: kernel})
-		require.Equal(t, "fail", resultOutcome(got), got.Reasoning)
+		require.Equal(t, "fail", resultOutcomeWithErrorKind(got), got.Reasoning)
 	}
 	require.True(t, gradeKernel(t, kernel, `{"probes": [{"expr": "x", "equals": 1}]}`).Passed)
 }
@@ -252,7 +252,7 @@ func TestCodeCheck(t *testing.T) {
 	} {
 		config := pyvalue.NewObject("code", pyvalue.String(c.code))
 		got := grading.Grade(t.Context(), grading.Spec{Type: "kernel_check", Config: config}, grading.Input{Kernel: kernel})
-		require.Equal(t, c.outcome, resultOutcome(got), c.code)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), c.code)
 		require.True(t, strings.HasPrefix(got.Reasoning, c.reasoning), got.Reasoning)
 	}
 }
@@ -331,8 +331,8 @@ mixed = {"mean": a.mean(), np.int64(3): [i, f]}
 		{`{"expr": "z", "equals": 1}`, "not_json"},
 	} {
 		got := gradeKernel(t, kernel, `{"probes": [`+c.probe+`]}`)
-		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.probe, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s: %s", c.probe, got.Reasoning)
 	}
 	code := grading.Spec{Type: "kernel_check", Config: pyvaluetest.MustDecode(t, `{"code": "(a > 2).all()"}`)}
-	require.Equal(t, "fail", resultOutcome(grading.Grade(t.Context(), code, grading.Input{Kernel: kernel})), "numpy's false is false")
+	require.Equal(t, "fail", resultOutcomeWithErrorKind(grading.Grade(t.Context(), code, grading.Input{Kernel: kernel})), "numpy's false is false")
 }

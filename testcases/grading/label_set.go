@@ -60,8 +60,8 @@ func (r *graderReport) compareLabels(expected, predicted *pyvalue.Dict, field, t
 	r.metrics.Set("ground_truth_count", pyvalue.NewInt(int64(len(expected.Keys()))))
 
 	_, err = r.requireAtLeast("Jaccard index", index, threshold)
-	r.addItemList(true, "as expected", both)
-	r.addItemList(false, "missing", missing)
-	r.addItemList(false, "not expected", extra)
+	r.addListLine(true, "as expected", both)
+	r.addListLine(false, "missing", missing)
+	r.addListLine(false, "not expected", extra)
 	return r.binaryResult(), err
 }

@@ -18,8 +18,8 @@ const (
 
 // gradeLLMJudge asks a language model to judge the attempt by the criteria in prompt.
 // The model sees task, answer, notebook and conversation as quoted data, see
-// [evidence]. A reply that is not exactly in the requested form is requested once more;
-// the second such reply is an error, see [readVerdict]. The attempt passes if the judge
+// [judgeEvidence]. A reply that is not exactly in the requested form is requested once more;
+// the second such reply is an error, see [parseJudgeVerdict]. The attempt passes if the judge
 // says that it passed and gives at least pass_score.
 //
 // Metrics: model, score, pass_score, judge_passed, successes and failures; and of the
@@ -115,7 +115,7 @@ func (c judgeConfig) verdictResult(verdict *judgeVerdict, j *judgeConversation) 
 	r.metrics.Set("calls", pyvalue.NewInt(j.calls))
 	r.metrics.Set("input_tokens", pyvalue.NewInt(j.usage.PromptTokens()))
 	r.metrics.Set("output_tokens", pyvalue.NewInt(j.usage.OutputTokens))
-	score, _ := floatValue(verdict.score) // cannot fail: readVerdict has checked it
+	score, _ := floatValue(verdict.score) // cannot fail: parseJudgeVerdict has checked it
 	return r.result(score)
 }
 
@@ -135,7 +135,7 @@ type judgeConversation struct {
 // askForVerdict asks a judge model for a verdict, and once more if the reply is not
 // one. A second such reply is an error.
 func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, in Input) (*judgeVerdict, error) {
-	question, err := judgePrompt(criteria, in)
+	question, err := judgeUserPrompt(criteria, in)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 	if err != nil {
 		return nil, err
 	}
-	verdict, wrong := readVerdict(reply)
+	verdict, wrong := parseJudgeVerdict(reply)
 	if wrong == nil {
 		return verdict, nil
 	}
@@ -155,7 +155,7 @@ func (j *judgeConversation) askForVerdict(ctx context.Context, criteria string, 
 	if reply, err = j.callWithRetries(ctx, req); err != nil {
 		return nil, err
 	}
-	verdict, stillWrong := readVerdict(reply)
+	verdict, stillWrong := parseJudgeVerdict(reply)
 	if stillWrong != nil {
 		return nil, fmt.Errorf("the judge gave no verdict, twice: %w; then %w", wrong, stillWrong)
 	}

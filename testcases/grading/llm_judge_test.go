@@ -85,7 +85,7 @@ func TestJudgeVerdicts(t *testing.T) {
 		{leniently, "```\n{\"score\": 1.0, \"passed\": true, \"reasoning\": \"x\"}\n```", "pass", 1, ""},
 	} {
 		got := gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(c.reply)), c.config, grading.Input{})
-		require.Equal(t, c.outcome, resultOutcome(got), "%s: %s", c.reply, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s: %s", c.reply, got.Reasoning)
 		require.InDelta(t, c.score, got.Score, 0, c.reply)
 		require.Contains(t, got.Reasoning, c.text)
 	}
@@ -124,7 +124,7 @@ func TestJudgeMalformedReplies(t *testing.T) {
 	for _, text := range malformedReplies() {
 		b := scriptedJudge(t, judgeReplyLine(text), judgeReplyLine(text), judgeReplyLine(good))
 		got := gradeByJudge(t.Context(), b, leniently, grading.Input{})
-		require.Equal(t, "model", resultOutcome(got), text)
+		require.Equal(t, "model", resultOutcomeWithErrorKind(got), text)
 		require.Zero(t, got.Score, text)
 		require.Contains(t, got.Error.Text, "the judge gave no verdict, twice: ", text)
 		require.Len(t, b.asked, 2, text)
@@ -133,7 +133,7 @@ func TestJudgeMalformedReplies(t *testing.T) {
 			continue // a script identifies its position by its replies
 		}
 		got = gradeByJudge(t.Context(), scriptedJudge(t, judgeReplyLine(text), judgeReplyLine(good)), leniently, grading.Input{})
-		require.Equal(t, "pass", resultOutcome(got), text)
+		require.Equal(t, "pass", resultOutcomeWithErrorKind(got), text)
 		require.InDelta(t, 0.75, got.Score, 0)
 		require.Equal(t, pyvalue.NewInt(2), got.Metrics.Get("calls"))
 		require.Equal(t, pyvalue.NewInt(240), got.Metrics.Get("input_tokens"))
@@ -146,7 +146,7 @@ func TestJudgeReplyCutOff(t *testing.T) {
 	for _, reason := range []string{"max_tokens", "refusal", "pause_turn", "tool_use", "model_context_window_exceeded", "unheard_of"} {
 		line := fmt.Sprintf(`{"content": "{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}", "stop_reason": %q}`, reason)
 		got := gradeByJudge(t.Context(), scriptedJudge(t, line, line), leniently, grading.Input{})
-		require.Equal(t, "model", resultOutcome(got), reason)
+		require.Equal(t, "model", resultOutcomeWithErrorKind(got), reason)
 		require.Contains(t, got.Error.Text, fmt.Sprintf("it ended with stop reason %q", reason))
 	}
 }
@@ -156,7 +156,7 @@ func TestJudgeIsAskedAgainWithTheError(t *testing.T) {
 	b := scriptedJudge(t, `{"content": [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "{\"score\": 2, \"passed\": true, \"reasoning\": \"x\"}"}]}`,
 		judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x"}`))
 	got := gradeByJudge(t.Context(), b, leniently, grading.Input{})
-	require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+	require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
 	again := b.asked[1].Messages
 	require.Len(t, again, 3)
 	require.Equal(t, []model.Block{model.Text(`{"score": 2, "passed": true, "reasoning": "x"}`)}, again[1].Content)
@@ -185,7 +185,7 @@ func TestJudgeScriptFileIsRelativeToCase(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "judge.jsonl"), []byte(judgeReplyLine(`{"score": 1, "passed": true, "reasoning": "x"}`)), 0o600))
 	open := func(name string) (model.Client, error) { return open.Open(name, open.Options{}) }
 	got := grading.Grade(t.Context(), grading.Spec{Type: "llm_judge", Config: pyvaluetest.MustDecode(t, `{"prompt": "p", "model": "script:judge.jsonl"}`)}, grading.Input{Dir: dir, Judge: open})
-	require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+	require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
 	require.Equal(t, pyvalue.String("script:judge.jsonl"), got.Metrics.Get("model"))
 }
 
@@ -220,7 +220,7 @@ func TestJudgeRetries(t *testing.T) {
 				require.Equal(t, c.took, time.Since(start))
 				require.Len(t, b.asked, c.calls)
 				if c.text == "" {
-					require.Equal(t, "pass", resultOutcome(got), got.Reasoning)
+					require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
 					require.Equal(t, pyvalue.NewInt(int64(c.calls)), got.Metrics.Get("calls"))
 					return
 				}
@@ -255,7 +255,7 @@ func TestJudgeRecordAndReplay(t *testing.T) {
 	in := promptInjectionInput()
 	var recording bytes.Buffer
 	want := gradeByJudge(t.Context(), &fakeJudge{client: replay.NewRecordingClient("anthropic/claude-x", live, &recording)}, leniently, in)
-	require.Equal(t, "pass", resultOutcome(want), want.Reasoning)
+	require.Equal(t, "pass", resultOutcomeWithErrorKind(want), want.Reasoning)
 	require.Equal(t, pyvalue.NewInt(3), want.Metrics.Get("calls"))
 	require.NotContains(t, recording.String(), "secret")
 
@@ -277,7 +277,7 @@ func FuzzJudgeReply(f *testing.F) {
 	f.Add("```json\n{\"score\": 1, \"passed\": true, \"reasoning\": \"x\"}", "```", "end_turn")
 	f.Fuzz(func(t *testing.T, first, second, stop string) {
 		said := &model.Response{Content: []model.Block{model.Text(first), {Type: model.BlockThinking, Thinking: first}, model.Text(second)}, StopReason: model.StopReason(stop)}
-		passed, score, err := grading.JudgeVerdict(said)
+		passed, score, err := grading.ParseJudgeVerdict(said)
 		if err != nil {
 			return
 		}

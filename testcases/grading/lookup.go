@@ -118,10 +118,10 @@ func splitMissingFields(answer pyvalue.Value, fields ...string) (object *pyvalue
 	return object, nil, nil
 }
 
-// gradedPartOfAnswer returns the part of the answer that Assay's own graders check, and
+// partOfAnswerToGrade returns the part of the answer that Assay's own graders check, and
 // its name for messages: the field that answer_field names (see [lookupField]), nil if
 // it is absent; or without answer_field the whole answer.
-func gradedPartOfAnswer(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
+func partOfAnswerToGrade(config *pyvalue.Object, answer pyvalue.Value) (name string, part pyvalue.Value, err error) {
 	field, ok := config.Get("answer_field").(pyvalue.String)
 	if !ok {
 		return "the answer", answer, nil

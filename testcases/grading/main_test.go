@@ -26,7 +26,7 @@ func runGraderTestRows(t *testing.T, kind string, rows map[string]graderTestRow)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := gradeConfigAndAnswerJSON(t, kind, c.config, c.answer)
-			require.Equal(t, c.outcome, resultOutcome(got), got.Reasoning)
+			require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), got.Reasoning)
 			if c.metrics == "" {
 				require.Zero(t, got.Metrics.Len(), pyvaluetest.MarshalToString(t, got.Metrics))
 				require.Zero(t, got.Score)

@@ -108,12 +108,12 @@ func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	g.report.addItemList(true, "canonical", c.common)
-	g.report.addItemList(false, "missing", c.missing)
-	g.report.addItemList(false, "not canonical", c.extra)
+	g.report.addListLine(true, "canonical", c.common)
+	g.report.addListLine(false, "missing", c.missing)
+	g.report.addListLine(false, "not canonical", c.extra)
 
 	m := g.report.metrics
-	m.Set("k", listLength(given))
+	m.Set("k", listLengthValue(given))
 	m.Set("precision_at_k", precision)
 	m.Set("recall_at_k", recall)
 	m.Set("precision_threshold", leastPrecision)
@@ -121,9 +121,9 @@ func (g markerGrader) compareLists(wanted, given pyvalue.List) (Result, error) {
 	m.Set("true_positives", c.common)
 	m.Set("false_positives", c.extra)
 	m.Set("false_negatives", c.missing)
-	m.Set("num_true_positives", listLength(c.common))
-	m.Set("num_false_positives", listLength(c.extra))
-	m.Set("num_false_negatives", listLength(c.missing))
+	m.Set("num_true_positives", listLengthValue(c.common))
+	m.Set("num_false_positives", listLengthValue(c.extra))
+	m.Set("num_false_negatives", listLengthValue(c.missing))
 	m.Set("num_canonical_markers", pyvalue.NewInt(int64(len(c.common)+len(c.missing))))
 	m.Set("precision_pass", pyvalue.Bool(precise))
 	m.Set("recall_pass", pyvalue.Bool(complete))
@@ -202,7 +202,7 @@ func (g markerGrader) gradeCellType(name string, wanted, given, least pyvalue.Va
 	g.report.addLine(ok, text)
 	outcome = pyvalue.NewObject("pass", pyvalue.Bool(ok))
 	outcome.Set("recall", recall)
-	outcome.Set("num_predicted", listLength(items))
+	outcome.Set("num_predicted", listLengthValue(items))
 	outcome.Set("num_canonical", pyvalue.NewInt(int64(len(c.common)+len(c.missing))))
 	outcome.Set("true_positives", c.common)
 	outcome.Set("false_negatives", c.missing)

@@ -91,7 +91,7 @@ func (s *separationGrader) gradeAnswer() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	s.report.addItemList(false, "below", s.low)
+	s.report.addListLine(false, "below", s.low)
 	s.setMetrics(meanPass, fractionPass)
 	return s.report.binaryResult(), nil
 }
@@ -106,8 +106,8 @@ func (s *separationGrader) setMetrics(meanPass, fractionPass bool) {
 	m.Set("fraction_high", s.fraction)
 	m.Set("fraction_high_threshold", s.minFraction)
 	m.Set("per_gene_cutoff", s.cutoff)
-	m.Set("num_high_auroc_genes", listLength(s.high))
-	m.Set("num_low_auroc_genes", listLength(s.low))
+	m.Set("num_high_auroc_genes", listLengthValue(s.high))
+	m.Set("num_low_auroc_genes", listLengthValue(s.low))
 	m.Set("high_auroc_genes", s.high)
 	m.Set("low_auroc_genes", s.low)
 	m.Set("mean_auroc_pass", pyvalue.Bool(meanPass))
@@ -125,7 +125,7 @@ func (s *separationGrader) measureAUROCs() error {
 			return err
 		}
 	}
-	if s.mean, err = pyvalue.Divide(sum, listLength(s.genes.Keys())); err != nil {
+	if s.mean, err = pyvalue.Divide(sum, listLengthValue(s.genes.Keys())); err != nil {
 		return err
 	}
 	s.high, s.low, err = s.splitByCutoff()

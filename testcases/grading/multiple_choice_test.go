@@ -56,7 +56,7 @@ func TestMultipleChoice(t *testing.T) {
 		{`{"correct_answer": "B"}`, `true`, "type_error", ""},
 	} {
 		got := gradeConfigAndAnswerJSON(t, "multiple_choice", c.config, c.answer)
-		require.Equal(t, c.outcome, resultOutcome(got), "%s %s", c.config, c.answer)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s %s", c.config, c.answer)
 		given := ""
 		if v := got.Metrics.Get("agent_answer"); v != nil {
 			given = `"` + pyvalue.Str(v) + `"`

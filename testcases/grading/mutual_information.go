@@ -38,7 +38,7 @@ func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Resul
 		return r.binaryResult(), nil
 	}
 	least, most := getOrDefault(thresholds, "ami_min", pyvalue.Float(0)), getOrDefault(thresholds, "ami_max", pyvalue.Null{})
-	if err := checkTableSteps(table); err != nil {
+	if err := checkContingencyTableSteps(table); err != nil {
 		return Result{}, err
 	}
 	ami := pyvalue.Float(stats.AdjustedMutualInformation(table))
@@ -53,9 +53,9 @@ func gradeMutualInformation(config *pyvalue.Object, answer pyvalue.Value) (Resul
 	return r.binaryResult(), nil
 }
 
-// checkTableSteps returns an error if a contingency table has so many rows, columns and
+// checkContingencyTableSteps returns an error if a contingency table has so many rows, columns and
 // counts that calculating its mutual information would take too long.
-func checkTableSteps(table [][]int) error {
+func checkContingencyTableSteps(table [][]int) error {
 	if stats.EstimateAdjustedMutualInformationSteps(table) <= 2*maxGraderSteps {
 		return nil
 	}
@@ -157,11 +157,11 @@ func mergeEqualLabels(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 			usedRows = append(usedRows, i)
 		}
 	}
-	rows, height, err := numberLabels("clusters", clusters, usedRows)
+	rows, height, err := assignLabelNumbers("clusters", clusters, usedRows)
 	if err != nil {
 		return nil, err
 	}
-	columns, width, err := numberLabels("samples", samples, usedColumns)
+	columns, width, err := assignLabelNumbers("samples", samples, usedColumns)
 	if err != nil {
 		return nil, err
 	}
@@ -177,12 +177,12 @@ func mergeEqualLabels(clusters, samples pyvalue.List, cells [][]float64) ([][]in
 	return table, nil
 }
 
-// numberLabels numbers the distinct labels at the indices used, from 0 on in that order,
+// assignLabelNumbers numbers the distinct labels at the indices used, from 0 on in that order,
 // and returns the number of each of them by its index. Labels are equal if numpy makes
 // them equal: if one of them is a text, it converts all to texts; else if one is a
 // float, all to floats. A label that is neither a number nor a text, or not finite, is
 // a type error.
-func numberLabels(what string, labels pyvalue.List, used []int) (numbers []int, distinct int, err error) {
+func assignLabelNumbers(what string, labels pyvalue.List, used []int) (numbers []int, distinct int, err error) {
 	text, float := false, false
 	for _, i := range used {
 		text = text || pyvalue.KindOf(labels[i]) == "string"

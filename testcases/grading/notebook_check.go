@@ -120,10 +120,10 @@ func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 		read func(pyvalue.Value) (notebookDemand, error)
 	}{
 		{"min_cells", minCellsDemand},
-		{"no_errors", boolDemand(noErrorsDemand)},
-		{"must_use", namesDemand(mustUseDemand)},
-		{"must_not_use", namesDemand(mustNotUseDemand)},
-		{"must_run_clean", boolDemand(mustRunCleanDemand)},
+		{"no_errors", newBoolDemandReader(noErrorsDemand)},
+		{"must_use", newNamesDemandReader(mustUseDemand)},
+		{"must_not_use", newNamesDemandReader(mustNotUseDemand)},
+		{"must_run_clean", newBoolDemandReader(mustRunCleanDemand)},
 	}
 	var demands []notebookDemand
 	var keys []string
@@ -174,9 +174,9 @@ func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	return nil
 }
 
-// boolDemand returns a function that reads a demand which true switches on; false is no
+// newBoolDemandReader returns a function that reads a demand which true switches on; false is no
 // demand. A value that is not a boolean is an error.
-func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
+func newBoolDemandReader(demand notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		wanted, ok := v.(pyvalue.Bool)
 		switch {
@@ -189,9 +189,9 @@ func boolDemand(demand notebookDemand) func(pyvalue.Value) (notebookDemand, erro
 	}
 }
 
-// namesDemand returns a function that reads a demand whose value is a list of names. An
+// newNamesDemandReader returns a function that reads a demand whose value is a list of names. An
 // empty list is no demand. Another value, and a blank name, are errors.
-func namesDemand(demand func(names []string) notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
+func newNamesDemandReader(demand func(names []string) notebookDemand) func(pyvalue.Value) (notebookDemand, error) {
 	return func(v pyvalue.Value) (notebookDemand, error) {
 		list, ok := v.(pyvalue.List)
 		if !ok {

@@ -23,7 +23,7 @@ func pythonNotebook(sources ...string) *grading.Notebook {
 	return n
 }
 
-func checkNotebook(t *testing.T, config string, in grading.Input) grading.Result {
+func gradeNotebookWithConfig(t *testing.T, config string, in grading.Input) grading.Result {
 	t.Helper()
 	spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.MustDecode(t, config)}
 	require.NoError(t, grading.CheckSpec(spec), config)
@@ -47,9 +47,9 @@ func TestNotebookCheckConfig(t *testing.T) {
 
 func TestNotebookCheckWithoutNotebook(t *testing.T) {
 	t.Parallel()
-	got := checkNotebook(t, `{"no_errors": true}`, grading.Input{})
+	got := gradeNotebookWithConfig(t, `{"no_errors": true}`, grading.Input{})
 	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "what the notebook was is not known"}, got.Error)
-	got = checkNotebook(t, `{"must_run_clean": true}`, grading.Input{Notebook: pythonNotebook("1")})
+	got = gradeNotebookWithConfig(t, `{"must_run_clean": true}`, grading.Input{Notebook: pythonNotebook("1")})
 	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "a notebook cannot be run again here"}, got.Error)
 }
 
@@ -59,7 +59,7 @@ func TestNotebookCheckReportsAllDemands(t *testing.T) {
 	n.Cells[4].Status, n.Cells[5].Status = "error", "interrupted"
 	n.Cells = append(n.Cells, grading.NotebookCell{Source: "# eval is not used"})
 	config := `{"min_cells": 5, "no_errors": true, "must_use": ["pandas", "pd.read_csv", "numpy"], "must_not_use": ["eval"]}`
-	got := checkNotebook(t, config, grading.Input{Notebook: n})
+	got := gradeNotebookWithConfig(t, config, grading.Input{Notebook: n})
 	require.False(t, got.Passed)
 	require.Nil(t, got.Error)
 	require.InDelta(t, 0.25, got.Score, 0)
@@ -80,7 +80,7 @@ Failures:
 - cell 6: its last run ended with interrupted
 - uses numpy nowhere in its code`, got.Reasoning)
 
-	got = checkNotebook(t, `{"min_cells": 4, "no_errors": false, "must_not_use": ["numpy"]}`, grading.Input{Notebook: n})
+	got = gradeNotebookWithConfig(t, `{"min_cells": 4, "no_errors": false, "must_not_use": ["numpy"]}`, grading.Input{Notebook: n})
 	require.True(t, got.Passed, got.Reasoning)
 	require.InDelta(t, 1, got.Score, 0)
 }
@@ -145,7 +145,7 @@ func TestNotebookCheckNames(t *testing.T) {
 	}
 }
 
-func rerunThatReturns(cells []grading.NotebookCell, err error) func(context.Context) (*grading.Notebook, error) {
+func newRerunReturning(cells []grading.NotebookCell, err error) func(context.Context) (*grading.Notebook, error) {
 	return func(context.Context) (*grading.Notebook, error) {
 		if err != nil {
 			return nil, err
@@ -180,8 +180,8 @@ func TestMustRunClean(t *testing.T) {
 	} {
 		comment := grading.NotebookCell{IsCode: true, Source: "# never run"}
 		n := &grading.Notebook{Language: "python", Cells: []grading.NotebookCell{{Source: "text"}, c.shown, comment}}
-		got := checkNotebook(t, `{"must_run_clean": true, "min_cells": 1}`, grading.Input{
-			Notebook: n, Rerun: rerunThatReturns([]grading.NotebookCell{{Source: "text"}, c.again, comment}, nil),
+		got := gradeNotebookWithConfig(t, `{"must_run_clean": true, "min_cells": 1}`, grading.Input{
+			Notebook: n, Rerun: newRerunReturning([]grading.NotebookCell{{Source: "text"}, c.again, comment}, nil),
 		})
 		require.Nil(t, got.Error)
 		require.Equal(t, c.failure == "", got.Passed, got.Reasoning)
@@ -190,11 +190,11 @@ func TestMustRunClean(t *testing.T) {
 		if c.failure != "" {
 			differing = `[2]`
 		}
-		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+cellErrorSources(c.shown)+`, "differing": `+differing+`}`, pyvaluetest.MarshalToString(t, got.Metrics))
+		require.JSONEq(t, `{"cells": 3, "code_cells": 1, "errors": `+expectedFailedCells(c.shown)+`, "differing": `+differing+`}`, pyvaluetest.MarshalToString(t, got.Metrics))
 	}
 }
 
-func cellErrorSources(cell grading.NotebookCell) string {
+func expectedFailedCells(cell grading.NotebookCell) string {
 	if cell.Status == "error" {
 		return "[2]"
 	}
@@ -203,11 +203,11 @@ func cellErrorSources(cell grading.NotebookCell) string {
 
 func TestMustRunCleanWithoutRerun(t *testing.T) {
 	t.Parallel()
-	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: rerunThatReturns(nil, errors.New("no kernel"))}
-	got := checkNotebook(t, `{"must_run_clean": true}`, in)
+	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: newRerunReturning(nil, errors.New("no kernel"))}
+	got := gradeNotebookWithConfig(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "the notebook could not be run again: no kernel"}, got.Error)
-	in.Rerun = rerunThatReturns([]grading.NotebookCell{{IsCode: true}}, nil)
-	got = checkNotebook(t, `{"must_run_clean": true}`, in)
+	in.Rerun = newRerunReturning([]grading.NotebookCell{{IsCode: true}}, nil)
+	got = gradeNotebookWithConfig(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, "notebook", got.Error.Kind)
 }
 
@@ -241,7 +241,7 @@ func TestExtractCodeOfHugeSource(t *testing.T) {
 		strings.Repeat("f'{", 100) + "eval('1')": false,
 	} {
 		n := &grading.Notebook{Language: "python", Cells: []grading.NotebookCell{{IsCode: true, Source: source, Status: "ok"}}}
-		got := checkNotebook(t, `{"must_not_use": ["eval"]}`, grading.Input{Notebook: n})
+		got := gradeNotebookWithConfig(t, `{"must_not_use": ["eval"]}`, grading.Input{Notebook: n})
 		require.Nil(t, got.Error)
 		require.Equal(t, ok, got.Passed, "%.40q", source)
 	}

@@ -52,7 +52,7 @@ func (g *toleranceGrader) gradeField(name string, expected pyvalue.Value) (bool,
 		g.report.addFailure(fmt.Sprintf("%s: %s is not a number, expected %s", name, formatValue(found), formatValue(expected)))
 		return false, nil
 	}
-	own, err := getFieldTolerance(g.tolerances, name)
+	own, err := toleranceEntryOfField(g.tolerances, name)
 	if err != nil {
 		return false, err
 	}

@@ -124,7 +124,7 @@ func TestNumericTolerance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := gradeConfigAndAnswerJSON(t, "numeric_tolerance", c.config, c.answer)
-			require.Equal(t, c.outcome, resultOutcome(got), got.Reasoning)
+			require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), got.Reasoning)
 			err := ""
 			if got.Metrics.Has("n_error") {
 				err = pyvaluetest.MarshalToString(t, got.Metrics.Get("n_error"))
@@ -143,7 +143,7 @@ func toleranceConfig(tolerance, truth string) string {
 	return fmt.Sprintf(`{"ground_truth": {"n": %s}, "tolerances": {"n": %s}}`, truth, tolerance)
 }
 
-func resultOutcome(r grading.Result) string {
+func resultOutcomeWithErrorKind(r grading.Result) string {
 	switch {
 	case r.Error != nil:
 		return r.Error.Kind
@@ -167,7 +167,7 @@ func TestNumericToleranceDottedNames(t *testing.T) {
 		`"metrics.v"`:                            "fail",
 		`5`:                                      "fail",
 	} {
-		require.Equal(t, want, resultOutcome(gradeConfigAndAnswerJSON(t, "numeric_tolerance", config, answer)), answer)
+		require.Equal(t, want, resultOutcomeWithErrorKind(gradeConfigAndAnswerJSON(t, "numeric_tolerance", config, answer)), answer)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestWiderToleranceNeverFails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{"absolute", "relative", "min", "max", "both"}).Draw(t, "type")
-		actual, expected := drawNumber(t, "actual"), drawNumber(t, "expected")
+		actual, expected := drawFloatOrInteger(t, "actual"), drawFloatOrInteger(t, "expected")
 		narrow := rapid.Float64Range(0, 1e6).Draw(t, "narrow")
 		wide := narrow + rapid.Float64Range(0, 1e6).Draw(t, "more")
 		if kind == "min" {
@@ -233,7 +233,7 @@ func TestPassImpliesWithinTolerance(t *testing.T) {
 	})
 }
 
-func drawNumber(t *rapid.T, label string) pyvalue.Value {
+func drawFloatOrInteger(t *rapid.T, label string) pyvalue.Value {
 	if rapid.Bool().Draw(t, label+" is whole") {
 		return pyvalue.NewInt(rapid.Int64Range(-1e6, 1e6).Draw(t, label))
 	}

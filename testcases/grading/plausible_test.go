@@ -26,9 +26,9 @@ func plausibleDrawsByType() map[string]func(valueGenerator) (config *pyvalue.Obj
 	}
 }
 
-// objectOf returns an object from alternating keys and values. A nil value leaves out
+// objectOfKeysAndValues returns an object from alternating keys and values. A nil value leaves out
 // its key.
-func objectOf(of ...any) *pyvalue.Object {
+func objectOfKeysAndValues(of ...any) *pyvalue.Object {
 	o := &pyvalue.Object{}
 	for i := 0; i < len(of); i += 2 {
 		key, _ := of[i].(string)
@@ -47,7 +47,7 @@ func (g valueGenerator) valueOrNil(n int, v pyvalue.Value) pyvalue.Value {
 	return v
 }
 
-// drawNumber draws one of a few numbers, so that some are equal or exactly a tolerance
+// drawFloatOrInteger draws one of a few numbers, so that some are equal or exactly a tolerance
 // apart.
 func (g valueGenerator) drawNumber() pyvalue.Value {
 	switch g.IntN(4) {
@@ -100,23 +100,23 @@ func (g valueGenerator) drawNumericTolerance() (*pyvalue.Object, pyvalue.Value) 
 			tolerances.Set(key, v)
 		}
 	}
-	return objectOf("ground_truth", g.valueOrNil(20, truth), pickOne(g, "tolerances", "tolerances", "tolerance"), g.valueOrNil(20, tolerances)), answer
+	return objectOfKeysAndValues("ground_truth", g.valueOrNil(20, truth), pickOne(g, "tolerances", "tolerances", "tolerance"), g.valueOrNil(20, tolerances)), answer
 }
 
 func (g valueGenerator) drawTolerance() *pyvalue.Object {
 	kind := pickOne[pyvalue.Value](g, pyvalue.String("absolute"), pyvalue.String("relative"), pyvalue.String("min"), pyvalue.String("max"), pyvalue.String("range"), nil)
-	return objectOf("type", kind, "value", g.valueOrNil(5, g.drawNumber()), "lower", g.valueOrNil(2, g.drawNumber()), "upper", g.valueOrNil(2, g.drawNumber()))
+	return objectOfKeysAndValues("type", kind, "value", g.valueOrNil(5, g.drawNumber()), "lower", g.valueOrNil(2, g.drawNumber()), "upper", g.valueOrNil(2, g.drawNumber()))
 }
 
 func (g valueGenerator) drawNumericRange() (*pyvalue.Object, pyvalue.Value) {
 	truth, answer, ranges := &pyvalue.Object{}, &pyvalue.Object{}, &pyvalue.Object{}
 	for _, field := range []string{"n", "a.b", "µ"}[:1+g.IntN(3)] {
 		truth.Set(field, pyvalue.NewInt(1+g.Int64N(3)))
-		ranges.Set(field, objectOf("min", pickOne[pyvalue.Value](g, pyvalue.NewInt(0), pyvalue.Float(0.5), g.drawNumber()), "max", pickOne[pyvalue.Value](g, pyvalue.NewInt(4), g.drawNumber())))
+		ranges.Set(field, objectOfKeysAndValues("min", pickOne[pyvalue.Value](g, pyvalue.NewInt(0), pyvalue.Float(0.5), g.drawNumber()), "max", pickOne[pyvalue.Value](g, pyvalue.NewInt(4), g.drawNumber())))
 		answer.Set(field, g.drawNumberOrText())
 	}
 	answer.Set("a", pyvalue.NewObject("b", g.drawNumberOrText()))
-	return objectOf("ground_truth", g.valueOrNil(20, truth), "ranges", g.valueOrNil(20, ranges)), answer
+	return objectOfKeysAndValues("ground_truth", g.valueOrNil(20, truth), "ranges", g.valueOrNil(20, ranges)), answer
 }
 
 func (g valueGenerator) drawLabel() pyvalue.Value {
@@ -129,22 +129,22 @@ func (g valueGenerator) drawLabel() pyvalue.Value {
 func (g valueGenerator) drawLabelSet() (*pyvalue.Object, pyvalue.Value) {
 	field := pickOne[pyvalue.Value](g, pyvalue.String("types"), pyvalue.String("cell_types_predicted"), nil)
 	threshold := pickOne[pyvalue.Value](g, pyvalue.Float(0.5), pyvalue.Float(0.67), pyvalue.Float(2.0/3), pyvalue.Float(0.25), pyvalue.NewInt(0), pyvalue.NewInt(1), nil)
-	config := objectOf("ground_truth_labels", g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)), "scoring", g.valueOrNil(5, objectOf("pass_threshold", threshold)), "answer_field", field)
+	config := objectOfKeysAndValues("ground_truth_labels", g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)), "scoring", g.valueOrNil(5, objectOfKeysAndValues("pass_threshold", threshold)), "answer_field", field)
 	name := "cell_types_predicted"
 	if field != nil {
 		name = pyvalue.Str(field)
 	}
-	return config, objectOf("n", pyvalue.NewInt(1), name, g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)))
+	return config, objectOfKeysAndValues("n", pyvalue.NewInt(1), name, g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)))
 }
 
 func (g valueGenerator) drawDistribution() (*pyvalue.Object, pyvalue.Value) {
 	percents := func() *pyvalue.Object {
-		return objectOf("T", g.valueOrNil(6, g.drawNumber()), "B", g.valueOrNil(6, g.drawNumber()), "é", g.valueOrNil(3, g.drawNumber()), "D", g.valueOrNil(2, g.drawNumber()))
+		return objectOfKeysAndValues("T", g.valueOrNil(6, g.drawNumber()), "B", g.valueOrNil(6, g.drawNumber()), "é", g.valueOrNil(3, g.drawNumber()), "D", g.valueOrNil(2, g.drawNumber()))
 	}
-	truth := objectOf("total_cells", g.valueOrNil(2, g.drawNumber()), "cell_type_distribution", g.valueOrNil(20, percents()))
-	tolerances := objectOf("total_cells", g.valueOrNil(2, objectOf("value", g.drawNumber())), "cell_type_percentages", g.valueOrNil(4, objectOf("type", pyvalue.String("relative"), "value", g.valueOrNil(4, g.drawNumber()))))
-	return objectOf("ground_truth", g.valueOrNil(20, truth), "tolerances", g.valueOrNil(10, tolerances)),
-		objectOf("total_cells", g.valueOrNil(2, g.drawNumber()), "cell_type_distribution", g.valueOrNil(20, percents()))
+	truth := objectOfKeysAndValues("total_cells", g.valueOrNil(2, g.drawNumber()), "cell_type_distribution", g.valueOrNil(20, percents()))
+	tolerances := objectOfKeysAndValues("total_cells", g.valueOrNil(2, objectOfKeysAndValues("value", g.drawNumber())), "cell_type_percentages", g.valueOrNil(4, objectOfKeysAndValues("type", pyvalue.String("relative"), "value", g.valueOrNil(4, g.drawNumber()))))
+	return objectOfKeysAndValues("ground_truth", g.valueOrNil(20, truth), "tolerances", g.valueOrNil(10, tolerances)),
+		objectOfKeysAndValues("total_cells", g.valueOrNil(2, g.drawNumber()), "cell_type_distribution", g.valueOrNil(20, percents()))
 }
 
 func (g valueGenerator) drawGene() pyvalue.Value {
@@ -157,52 +157,52 @@ func (g valueGenerator) drawGene() pyvalue.Value {
 func (g valueGenerator) drawMarkerGenes() (*pyvalue.Object, pyvalue.Value) {
 	genes := func() pyvalue.Value { return g.drawList(0, 5, g.drawGene) }
 	byType := func() pyvalue.Value {
-		return objectOf("T", g.valueOrNil(5, genes()), "B", g.valueOrNil(5, genes()), "genes", g.valueOrNil(5, genes()))
+		return objectOfKeysAndValues("T", g.valueOrNil(5, genes()), "B", g.valueOrNil(5, genes()), "genes", g.valueOrNil(5, genes()))
 	}
 	either := func() pyvalue.Value { return pickOne(g, genes, byType)() }
 	field := pickOne[pyvalue.Value](g, pyvalue.String("genes"), pyvalue.String("T"), nil)
-	thresholds := objectOf(
-		"precision_at_k", g.valueOrNil(2, g.drawShare()), "recall_at_k", g.valueOrNil(2, g.drawShare()),
-		"min_recall_per_celltype", g.valueOrNil(2, g.drawShare()), "min_celltypes_passing", g.valueOrNil(2, pyvalue.NewInt(g.Int64N(3))),
+	thresholds := objectOfKeysAndValues(
+		"precision_at_k", g.valueOrNil(2, g.drawFraction()), "recall_at_k", g.valueOrNil(2, g.drawFraction()),
+		"min_recall_per_celltype", g.valueOrNil(2, g.drawFraction()), "min_celltypes_passing", g.valueOrNil(2, pyvalue.NewInt(g.Int64N(3))),
 	)
-	config := objectOf(pickOne(g, "canonical_markers", "canonical_markers", "ground_truth_labels"), g.valueOrNil(20, either()), "answer_field", field, "scoring", g.drawScoring(thresholds))
-	return config, objectOf("n", pyvalue.NewInt(1), pickOne(g, "genes", "top_marker_genes", "other"), g.valueOrNil(20, either()), "last", g.valueOrNil(2, genes()))
+	config := objectOfKeysAndValues(pickOne(g, "canonical_markers", "canonical_markers", "ground_truth_labels"), g.valueOrNil(20, either()), "answer_field", field, "scoring", g.drawScoring(thresholds))
+	return config, objectOfKeysAndValues("n", pyvalue.NewInt(1), pickOne(g, "genes", "top_marker_genes", "other"), g.valueOrNil(20, either()), "last", g.valueOrNil(2, genes()))
 }
 
-// drawShare draws a threshold or measurement between 0 and 1.
-func (g valueGenerator) drawShare() pyvalue.Value {
+// drawFraction draws a threshold or measurement between 0 and 1.
+func (g valueGenerator) drawFraction() pyvalue.Value {
 	return pyvalue.Float(float64(g.IntN(21)) / 20)
 }
 
 func (g valueGenerator) drawMarkerSeparation() (*pyvalue.Object, pyvalue.Value) {
 	stat := func() pyvalue.Value {
-		return objectOf("gene", g.valueOrNil(40, g.drawGene()), "auroc", g.valueOrNil(40, g.drawShare()))
+		return objectOfKeysAndValues("gene", g.valueOrNil(40, g.drawGene()), "auroc", g.valueOrNil(40, g.drawFraction()))
 	}
-	thresholds := objectOf("mean_auroc", g.valueOrNil(2, g.drawShare()), "fraction_high", g.valueOrNil(2, g.drawShare()), "per_gene_cutoff", g.valueOrNil(2, g.drawShare()))
-	return objectOf("scoring", g.drawScoring(thresholds)), objectOf("per_gene_stats", g.valueOrNil(20, g.drawList(0, 9, stat)), "mean_auroc", g.valueOrNil(20, g.drawShare()))
+	thresholds := objectOfKeysAndValues("mean_auroc", g.valueOrNil(2, g.drawFraction()), "fraction_high", g.valueOrNil(2, g.drawFraction()), "per_gene_cutoff", g.valueOrNil(2, g.drawFraction()))
+	return objectOfKeysAndValues("scoring", g.drawScoring(thresholds)), objectOfKeysAndValues("per_gene_stats", g.valueOrNil(20, g.drawList(0, 9, stat)), "mean_auroc", g.valueOrNil(20, g.drawFraction()))
 }
 
 func (g valueGenerator) drawSpatialAdjacency() (*pyvalue.Object, pyvalue.Value) {
-	limits := objectOf(
+	limits := objectOfKeysAndValues(
 		"max_median_ic_to_pc_um", g.valueOrNil(2, g.drawNumber()), "max_p90_ic_to_pc_um", g.valueOrNil(2, g.drawNumber()),
 		"min_pct_ic_within_15um", g.drawNumber(), "min_pct_ic_mixed_within_55um", g.drawNumber(),
 	)
 	claim := pickOne[pyvalue.Value](g, pyvalue.Bool(true), pyvalue.Bool(true), pyvalue.Bool(false), pyvalue.String("no"), pyvalue.NewInt(1), g.drawAwkwardValue())
-	answer := objectOf(
+	answer := objectOfKeysAndValues(
 		"median_ic_to_pc_um", g.valueOrNil(40, g.drawNumber()), "p90_ic_to_pc_um", g.drawNumber(), "pct_ic_within_15um", g.drawNumber(), "pct_ic_mixed_within_55um", g.drawNumber(), "adjacency_pass", g.valueOrNil(20, claim),
 	)
-	return objectOf("scoring", g.drawScoring(limits)), answer
+	return objectOfKeysAndValues("scoring", g.drawScoring(limits)), answer
 }
 
 func (g valueGenerator) drawMultipleChoice() (*pyvalue.Object, pyvalue.Value) {
 	letter := func() pyvalue.Value {
 		return pyvalue.String(pickOne(g, "A", "b", " B\n", "C)", "ß", "SS", "1", "1.0", "true", "None", "", "['b']"))
 	}
-	config := objectOf("correct_answer", g.valueOrNil(4, letter()))
+	config := objectOfKeysAndValues("correct_answer", g.valueOrNil(4, letter()))
 	if g.hasChanceOneIn(2) {
-		config.Set("correct_answers", pickOne[pyvalue.Value](g, g.drawList(0, 4, letter), g.drawList(1, 4, letter), pyvalue.String("BC"), objectOf("A", pyvalue.NewInt(1))))
+		config.Set("correct_answers", pickOne[pyvalue.Value](g, g.drawList(0, 4, letter), g.drawList(1, 4, letter), pyvalue.String("BC"), objectOfKeysAndValues("A", pyvalue.NewInt(1))))
 	}
-	return config, objectOf("answer", g.valueOrNil(15, pickOne(g, letter(), letter(), g.drawAwkwardValue())))
+	return config, objectOfKeysAndValues("answer", g.valueOrNil(15, pickOne(g, letter(), letter(), g.drawAwkwardValue())))
 }
 
 func (g valueGenerator) drawBooleanCheck() (*pyvalue.Object, pyvalue.Value) {
@@ -213,12 +213,12 @@ func (g valueGenerator) drawBooleanCheck() (*pyvalue.Object, pyvalue.Value) {
 			answer.Set(field, pyvalue.Bool(g.hasChanceOneIn(2)))
 		}
 	}
-	return objectOf("ground_truth", truth), answer
+	return objectOfKeysAndValues("ground_truth", truth), answer
 }
 
 func (g valueGenerator) drawCellTyping() (*pyvalue.Object, pyvalue.Value) {
 	cell := func() pyvalue.Value {
-		return objectOf("G1", g.valueOrNil(6, g.drawNumber()), "G2", g.valueOrNil(6, g.drawNumber()), "G3", g.drawNumber())
+		return objectOfKeysAndValues("G1", g.valueOrNil(6, g.drawNumber()), "G2", g.valueOrNil(6, g.drawNumber()), "G3", g.drawNumber())
 	}
 	markers := pyvalue.List{pyvalue.String("G1"), pyvalue.String("G2"), pyvalue.String("G3"), pyvalue.String("gone")}[:g.IntN(5)]
 	medians := &pyvalue.Object{}
@@ -226,20 +226,20 @@ func (g valueGenerator) drawCellTyping() (*pyvalue.Object, pyvalue.Value) {
 		medians.Set(name, cell())
 	}
 	chosen := pickOne[pyvalue.Value](g, pyvalue.String("1"), pyvalue.String("0"), pyvalue.String("B cell"), pyvalue.NewInt(1))
-	config := objectOf("markers", g.valueOrNil(20, markers), "thresholds", g.valueOrNil(2, objectOf("auroc", g.drawShare(), "gap_ratio", pickOne[pyvalue.Value](g, pyvalue.NewInt(1), pyvalue.Float(1.15), g.drawNumber()))))
-	return config, objectOf("chosen_cluster", chosen, "samples_chosen", g.drawList(0, 6, cell), "samples_other", g.drawList(0, 6, cell), "cluster_medians", g.valueOrNil(40, medians))
+	config := objectOfKeysAndValues("markers", g.valueOrNil(20, markers), "thresholds", g.valueOrNil(2, objectOfKeysAndValues("auroc", g.drawFraction(), "gap_ratio", pickOne[pyvalue.Value](g, pyvalue.NewInt(1), pyvalue.Float(1.15), g.drawNumber()))))
+	return config, objectOfKeysAndValues("chosen_cluster", chosen, "samples_chosen", g.drawList(0, 6, cell), "samples_other", g.drawList(0, 6, cell), "cluster_medians", g.valueOrNil(40, medians))
 }
 
 func (g valueGenerator) drawProportions() (*pyvalue.Object, pyvalue.Value) {
 	types := pyvalue.List{pyvalue.String("T"), pyvalue.String("B"), pyvalue.String("NK"), pyvalue.String("é"), pyvalue.String("T")}[:1+g.IntN(5)]
-	draw := pickOne(g, g.drawNumber, g.drawShare, func() pyvalue.Value { return pyvalue.NewInt(20 + g.Int64N(5)) })
+	draw := pickOne(g, g.drawNumber, g.drawFraction, func() pyvalue.Value { return pyvalue.NewInt(20 + g.Int64N(5)) })
 	samples := pyvalue.List{}
 	for i := range pickOne(g, 1, 2, 2, 3, 4) {
-		parts := objectOf("T", g.valueOrNil(30, draw()), "B", g.valueOrNil(30, draw()), "NK", draw(), "é", draw())
-		samples = append(samples, objectOf("sample", pyvalue.String(fmt.Sprintf("s%d", i)), "proportions", parts))
+		parts := objectOfKeysAndValues("T", g.valueOrNil(30, draw()), "B", g.valueOrNil(30, draw()), "NK", draw(), "é", draw())
+		samples = append(samples, objectOfKeysAndValues("sample", pyvalue.String(fmt.Sprintf("s%d", i)), "proportions", parts))
 	}
-	thresholds := objectOf("chi2_q_min", g.valueOrNil(2, g.drawShare()), "cramers_v_max", g.valueOrNil(2, g.drawShare()))
-	return objectOf("scoring", g.drawScoring(thresholds), "test", pyvalue.String("chi2")), objectOf("cell_types", g.valueOrNil(30, types), "samples", g.valueOrNil(30, samples))
+	thresholds := objectOfKeysAndValues("chi2_q_min", g.valueOrNil(2, g.drawFraction()), "cramers_v_max", g.valueOrNil(2, g.drawFraction()))
+	return objectOfKeysAndValues("scoring", g.drawScoring(thresholds), "test", pyvalue.String("chi2")), objectOfKeysAndValues("cell_types", g.valueOrNil(30, types), "samples", g.valueOrNil(30, samples))
 }
 
 func (g valueGenerator) drawMutualInformation() (*pyvalue.Object, pyvalue.Value) {
@@ -255,8 +255,8 @@ func (g valueGenerator) drawMutualInformation() (*pyvalue.Object, pyvalue.Value)
 		return pyvalue.NewInt(g.Int64N(most))
 	}
 	row := func() pyvalue.Value { return g.drawList(columns, columns, count) }
-	thresholds := objectOf("ami_min", g.valueOrNil(3, pickOne[pyvalue.Value](g, pyvalue.Float(-0.05), pyvalue.Float(-1), pyvalue.NewInt(0))), "ami_max", g.valueOrNil(2, pickOne[pyvalue.Value](g, pyvalue.Null{}, pyvalue.Float(0.2), pyvalue.NewInt(1))))
-	return objectOf("scoring", g.drawScoring(thresholds)), objectOf(
+	thresholds := objectOfKeysAndValues("ami_min", g.valueOrNil(3, pickOne[pyvalue.Value](g, pyvalue.Float(-0.05), pyvalue.Float(-1), pyvalue.NewInt(0))), "ami_max", g.valueOrNil(2, pickOne[pyvalue.Value](g, pyvalue.Null{}, pyvalue.Float(0.2), pyvalue.NewInt(1))))
+	return objectOfKeysAndValues("scoring", g.drawScoring(thresholds)), objectOfKeysAndValues(
 		"clusters", g.valueOrNil(40, g.drawList(rows, rows, label)), "samples", g.drawList(columns, columns, label), "contingency", g.valueOrNil(40, g.drawList(rows, rows, row)),
 	)
 }

@@ -78,7 +78,7 @@ func parseDemand(key string, want pyvalue.Value) (probeDemand, error) {
 	case "approx":
 		return approxDemand(want)
 	case "contains":
-		return probeDemand{"value", "something that contains " + formatValue(want), func(found pyvalue.Value) bool { return probeContains(found, want) }}, nil
+		return probeDemand{"value", "something that contains " + formatValue(want), func(found pyvalue.Value) bool { return isContainedInFound(found, want) }}, nil
 	case "type":
 		if pyvalue.KindOf(want) != "string" {
 			return probeDemand{}, fmt.Errorf("want a string, found %s", formatValue(want))
@@ -137,9 +137,9 @@ func isWithinMargin(found, value, absolute, relative pyvalue.Value) bool {
 	return within
 }
 
-// probeContains reports whether found contains want: as an item of a list, a key of an
+// isContainedInFound reports whether found contains want: as an item of a list, a key of an
 // object or a part of a string.
-func probeContains(found, want pyvalue.Value) bool {
+func isContainedInFound(found, want pyvalue.Value) bool {
 	if list, ok := found.(pyvalue.List); ok {
 		for _, item := range list {
 			if pyvalue.EqualJSON(item, want) {

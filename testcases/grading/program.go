@@ -51,7 +51,7 @@ func (p externalProgram) run(ctx context.Context) (programExit, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	stdout, stderr := &limitedBuffer{onFull: stop}, &tailBuffer{}
-	cmd, err := p.command()
+	cmd, err := p.newCommand()
 	if err != nil {
 		return programExit{}, err
 	}
@@ -84,9 +84,9 @@ func (p externalProgram) run(ctx context.Context) (programExit, error) {
 // stdout.
 var errProgramStdoutTooLong = errors.New("printed more than 1 MiB on stdout")
 
-// command prepares the program's command, with a new process group. The system kills
+// newCommand prepares the program's command, with a new process group. The system kills
 // the process if this process dies. It is an error if the program is not on PATH.
-func (p externalProgram) command() (*exec.Cmd, error) {
+func (p externalProgram) newCommand() (*exec.Cmd, error) {
 	env := p.env
 	if env == nil {
 		env = []string{defaultPATH}

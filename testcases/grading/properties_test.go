@@ -124,9 +124,9 @@ func metricAsFloat(v pyvalue.Value) float64 {
 	}
 }
 
-// allNamesHold reports whether holds returns true for each name that has a metric with
+// holdsForNamesWithMetric reports whether holds returns true for each name that has a metric with
 // this ending.
-func (m metricsReader) allNamesHold(ending string, holds func(name string) bool) bool {
+func (m metricsReader) holdsForNamesWithMetric(ending string, holds func(name string) bool) bool {
 	for key := range m.All() {
 		if name, ok := strings.CutSuffix(key, ending); ok && !holds(name) {
 			return false
@@ -152,13 +152,13 @@ func passConditionsByType() map[string]func(m metricsReader, config *pyvalue.Obj
 		"jaccard_label_set": labels,
 		"spatial_adjacency": adjacent,
 		"numeric_range": func(m metricsReader, _ *pyvalue.Object) bool {
-			return m.allNamesHold("_pass", func(n string) bool {
+			return m.holdsForNamesWithMetric("_pass", func(n string) bool {
 				return m.numberMetric(n+"_min") < m.numberMetric(n+"_actual") && m.numberMetric(n+"_actual") < m.numberMetric(n+"_max")
 			})
 		},
 		"distribution_comparison": func(m metricsReader, config *pyvalue.Object) bool {
 			tolerances, _ := config.Get("tolerances").(*pyvalue.Object)
-			return m.allNamesHold("_pass", func(n string) bool {
+			return m.holdsForNamesWithMetric("_pass", func(n string) bool {
 				limit, key := 3.0, "cell_type_percentages"
 				if n == "total_cells" {
 					limit, key = 0, n

@@ -38,7 +38,7 @@ func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (R
 		r.addFailure(fault)
 		return r.binaryResult(), nil
 	}
-	test, err := testIndependence(p.table)
+	test, err := runChiSquareTest(p.table)
 	if err != nil {
 		r.addFailure(err.Error())
 		return r.binaryResult(), nil
@@ -48,11 +48,11 @@ func gradeProportionConsistency(config *pyvalue.Object, answer pyvalue.Value) (R
 			return Result{}, pyvalue.TypeError("the name of a sample or cell type: want a string, found %s", formatValue(name))
 		}
 	}
-	return r.checkConsistency(p, test, getOrDefault(thresholds, "chi2_q_min", pyvalue.Float(0.05)), getOrDefault(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
+	return r.checkProportionConsistency(p, test, getOrDefault(thresholds, "chi2_q_min", pyvalue.Float(0.05)), getOrDefault(thresholds, "cramers_v_max", pyvalue.Float(0.15)))
 }
 
-// proportions is a table with a row for each sample and a column for each cell type.
-type proportions struct {
+// proportionTable is a table with a row for each sample and a column for each cell type.
+type proportionTable struct {
 	types, names pyvalue.List
 	table        [][]float64
 }
@@ -60,7 +60,7 @@ type proportions struct {
 // readProportions returns the table of cell type proportions of an answer. A cell type
 // that a sample lacks is 0. fault describes what is wrong with the samples, or is "" if
 // nothing is.
-func readProportions(types, samples pyvalue.List) (p proportions, fault string, err error) {
+func readProportions(types, samples pyvalue.List) (p proportionTable, fault string, err error) {
 	p.types = types
 	for i, item := range samples {
 		sample, _ := item.(*pyvalue.Object)
@@ -91,9 +91,9 @@ func readProportions(types, samples pyvalue.List) (p proportions, fault string, 
 	return p, fault, nil
 }
 
-// testIndependence makes the chi-square test of independence for a table. A negative
+// runChiSquareTest makes the chi-square test of independence for a table. A negative
 // cell, and a row or column that is all zeros, are value errors.
-func testIndependence(table [][]float64) (stats.ChiSquareResult, error) {
+func runChiSquareTest(table [][]float64) (stats.ChiSquareResult, error) {
 	for _, row := range table {
 		for _, cell := range row {
 			if cell < 0 {
@@ -110,7 +110,7 @@ func testIndependence(table [][]float64) (stats.ChiSquareResult, error) {
 
 // cramersV returns Cramér's V, the strength of the difference between the samples'
 // proportions, from 0 to 1.
-func (p proportions) cramersV(statistic float64) float64 {
+func (p proportionTable) cramersV(statistic float64) float64 {
 	var all []float64
 	for _, row := range p.table {
 		all = append(all, row...)
@@ -122,13 +122,13 @@ func (p proportions) cramersV(statistic float64) float64 {
 	return math.Sqrt(statistic / (total * float64(smaller)))
 }
 
-// checkConsistency sets the metrics and compares q and Cramér's V with their
+// checkProportionConsistency sets the metrics and compares q and Cramér's V with their
 // thresholds.
-func (r *graderReport) checkConsistency(p proportions, test stats.ChiSquareResult, least, most pyvalue.Value) (Result, error) {
+func (r *graderReport) checkProportionConsistency(p proportionTable, test stats.ChiSquareResult, least, most pyvalue.Value) (Result, error) {
 	v := pyvalue.Float(p.cramersV(test.Statistic))
 	q := pyvalue.Float(test.P) // the correction of Benjamini and Hochberg leaves a single p unchanged
-	r.metrics.Set("num_samples", listLength(p.names))
-	r.metrics.Set("num_cell_types", listLength(p.types))
+	r.metrics.Set("num_samples", listLengthValue(p.names))
+	r.metrics.Set("num_cell_types", listLengthValue(p.types))
 	r.metrics.Set("chi2_statistic", pyvalue.Float(test.Statistic))
 	r.metrics.Set("p_value", pyvalue.Float(test.P))
 	r.metrics.Set("q_value", q)

@@ -19,7 +19,7 @@ func gradeRegex(config *pyvalue.Object, answer pyvalue.Value) (Result, error) {
 	if err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	name, part, err := gradedPartOfAnswer(config, answer)
+	name, part, err := partOfAnswerToGrade(config, answer)
 	if err != nil {
 		return Result{}, err
 	}

@@ -29,7 +29,7 @@ func TestRegex(t *testing.T) {
 		{`{"pattern": "("}`, `"("`, "value_error", "pattern: error parsing regexp: missing closing )"},
 	} {
 		got := gradeConfigAndAnswerJSON(t, "regex", c.config, c.answer)
-		require.Equal(t, c.outcome, resultOutcome(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
+		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s %s: %s", c.config, c.answer, got.Reasoning)
 		require.Contains(t, got.Reasoning, c.text)
 	}
 	require.JSONEq(t, `{"pattern": "b+", "match": "bb"}`, pyvaluetest.MarshalToString(t, gradeConfigAndAnswerJSON(t, "regex", `{"pattern": "b+"}`, `"abbc"`).Metrics))

@@ -179,9 +179,9 @@ func describeDistance(v, bound pyvalue.Value) string {
 	return ": off by " + formatSixDigits(off)
 }
 
-// addItemList adds a line to the grader's reasoning that counts and lists items. It
+// addListLine adds a line to the grader's reasoning that counts and lists items. It
 // adds nothing if there are none.
-func (r *graderReport) addItemList(ok bool, what string, items pyvalue.List) {
+func (r *graderReport) addListLine(ok bool, what string, items pyvalue.List) {
 	if len(items) > 0 {
 		r.addLine(ok, fmt.Sprintf("%d %s: %s", len(items), what, formatValue(items)))
 	}
@@ -196,5 +196,5 @@ func toStringValues(items []string) pyvalue.List {
 	return list
 }
 
-// listLength returns the number of items as a JSON value.
-func listLength(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }
+// listLengthValue returns the number of items as a JSON value.
+func listLengthValue(items pyvalue.List) pyvalue.Int { return pyvalue.NewInt(int64(len(items))) }

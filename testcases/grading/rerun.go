@@ -50,7 +50,7 @@ func rerunDifference(shown, again NotebookCell) string {
 	case again.Status != "ok":
 		text := "it ended with " + cmp.Or(again.Status, "no run at all")
 		if line := lastNonBlankLine(again.Text); line != "" {
-			text += ": " + formatLine(line)
+			text += ": " + quoteLineAsPython(line)
 		}
 		return text
 	case shown.Status == "":
@@ -70,18 +70,18 @@ func textDifference(expected, found string) string {
 	}
 	for i := range min(len(before), len(after)) {
 		if before[i] != after[i] {
-			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, formatLine(before[i]), formatLine(after[i]))
+			return fmt.Sprintf("line %d of its text: expected %s, found %s", i+1, quoteLineAsPython(before[i]), quoteLineAsPython(after[i]))
 		}
 	}
 	n := min(len(before), len(after))
 	if len(before) > n {
-		return fmt.Sprintf("line %d of its text: expected %s, found its end", n+1, formatLine(before[n]))
+		return fmt.Sprintf("line %d of its text: expected %s, found its end", n+1, quoteLineAsPython(before[n]))
 	}
-	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, formatLine(after[n]))
+	return fmt.Sprintf("line %d of its text: expected its end, found %s", n+1, quoteLineAsPython(after[n]))
 }
 
-// formatLine returns a line as a Python string, cut after 200 characters.
-func formatLine(line string) string { return formatValue(pyvalue.String(line)) }
+// quoteLineAsPython returns a line as a Python string, cut after 200 characters.
+func quoteLineAsPython(line string) string { return formatValue(pyvalue.String(line)) }
 
 // lastNonBlankLine returns the last line of a text that is not blank.
 func lastNonBlankLine(text string) string {

@@ -30,7 +30,7 @@ func gradeSpatialAdjacency(config *pyvalue.Object, answer pyvalue.Value) (Result
 		r.metrics.Set(test.limitMetric, test.getThreshold(thresholds))
 	}
 	for _, test := range tests {
-		if err := r.checkSpatialTest(test, given.Get(test.field), test.getThreshold(thresholds)); err != nil {
+		if err := r.checkAdjacencyMeasure(test, given.Get(test.field), test.getThreshold(thresholds)); err != nil {
 			return Result{}, err
 		}
 	}
@@ -68,9 +68,9 @@ func (t adjacencyMeasure) getThreshold(thresholds *pyvalue.Object) pyvalue.Value
 	return getOrDefault(thresholds, t.threshold, pyvalue.Float(t.fallback))
 }
 
-// checkSpatialTest compares one number of a spatial_adjacency answer with its
+// checkAdjacencyMeasure compares one number of a spatial_adjacency answer with its
 // threshold. It is an error if one of them does not fit a float64.
-func (r *graderReport) checkSpatialTest(test adjacencyMeasure, found, limit pyvalue.Value) error {
+func (r *graderReport) checkAdjacencyMeasure(test adjacencyMeasure, found, limit pyvalue.Value) error {
 	if err := checkFitsFloat(found, limit); err != nil {
 		return err
 	}

@@ -31,9 +31,9 @@ func failedComparison() toleranceComparison {
 	return toleranceComparison{distance: pyvalue.Float(math.Inf(1))}
 }
 
-// getFieldTolerance returns the tolerance entry of a field in a config, or an empty
+// toleranceEntryOfField returns the tolerance entry of a field in a config, or an empty
 // object if the field has none. An entry that is not an object is a type error.
-func getFieldTolerance(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
+func toleranceEntryOfField(tolerances pyvalue.Value, field string) (*pyvalue.Object, error) {
 	all, ok := tolerances.(*pyvalue.Object)
 	if !ok {
 		return &pyvalue.Object{}, nil // toleranceOfField returns an error for them
@@ -73,7 +73,7 @@ func (t tolerance) isAsymmetric() bool { return t.lower != nil && t.upper != nil
 // tolerance. Values that are not numbers fail. An integer that is too large for a
 // float64 is an error of kind overflow.
 func (t tolerance) compare(actual, expected pyvalue.Value) (toleranceComparison, error) {
-	j, err := t.compareByKind(actual, expected)
+	j, err := t.compareByToleranceKind(actual, expected)
 	if hasErrorKind(err, "type_error") {
 		j = failedComparison()
 		j.reason = err.Error()
@@ -85,9 +85,9 @@ func (t tolerance) compare(actual, expected pyvalue.Value) (toleranceComparison,
 	return j, t.checkDistanceFitsFloat(j)
 }
 
-// compareByKind compares two numbers, actual and expected, by the kind of the
+// compareByToleranceKind compares two numbers, actual and expected, by the kind of the
 // tolerance, such as absolute or relative.
-func (t tolerance) compareByKind(actual, expected pyvalue.Value) (toleranceComparison, error) {
+func (t tolerance) compareByToleranceKind(actual, expected pyvalue.Value) (toleranceComparison, error) {
 	switch t.kind {
 	case pyvalue.String("absolute"):
 		if t.isAsymmetric() {
@@ -198,7 +198,7 @@ func (t tolerance) describe(expected pyvalue.Value) string {
 	case pyvalue.String("max"):
 		return "expected at most " + formatValue(t.value)
 	case pyvalue.String("relative"):
-		return fmt.Sprintf("expected %s within %s of it", formatValue(expected), t.formatAmount(t.value))
+		return fmt.Sprintf("expected %s within %s of it", formatValue(expected), t.formatDistance(t.value))
 	case pyvalue.String("absolute"):
 		if t.isAsymmetric() {
 			return fmt.Sprintf("expected %s, at most %s below or %s above", formatValue(expected), formatValue(t.lower), formatValue(t.upper))
@@ -219,14 +219,14 @@ func (t tolerance) describeMiss(j toleranceComparison) string {
 	}
 	over, err := pyvalue.Subtract(j.distance, t.value)
 	if err != nil || t.isAsymmetric() || t.kind == pyvalue.String("min") || t.kind == pyvalue.String("max") {
-		return "off by " + t.formatAmount(j.distance)
+		return "off by " + t.formatDistance(j.distance)
 	}
-	return "off by " + t.formatAmount(j.distance) + ", which is " + t.formatAmount(over) + " too much"
+	return "off by " + t.formatDistance(j.distance) + ", which is " + t.formatDistance(over) + " too much"
 }
 
-// formatAmount returns a distance as text with six significant digits, a relative one
+// formatDistance returns a distance as text with six significant digits, a relative one
 // in percent.
-func (t tolerance) formatAmount(v pyvalue.Value) string {
+func (t tolerance) formatDistance(v pyvalue.Value) string {
 	n, ok := pyvalue.AsNumber(v)
 	f, err := n.Float()
 	if t.kind != pyvalue.String("relative") || !ok || err != nil {

@@ -25,10 +25,10 @@ Reply with exactly one JSON object and nothing before or after it:
 {"reasoning": "<a few sentences>", "successes": ["<a criterion that is met, and by what>"], "failures": ["<a criterion that is not met, and why>"], "score": <a number from 0 to 1>, "passed": <true or false>}
 score is the degree to which the criteria are met. passed is true if the attempt as a whole meets them. Use each key once and no other keys.`
 
-// judgePrompt returns the user message for a judge model: the criteria, then the
+// judgeUserPrompt returns the user message for a judge model: the criteria, then the
 // evidence. Equal input gives equal bytes. No text in the evidence can end the
 // evidence: it is JSON in which the character < does not occur.
-func judgePrompt(criteria string, in Input) (string, error) {
+func judgeUserPrompt(criteria string, in Input) (string, error) {
 	document, err := encodeEvidence(in)
 	if err != nil {
 		return "", err
@@ -59,12 +59,12 @@ type judgeVerdict struct {
 	successes, failures pyvalue.List // of strings
 }
 
-// readVerdict parses the reply of a judge model. Its text must be one JSON object with
+// parseJudgeVerdict parses the reply of a judge model. Its text must be one JSON object with
 // score, passed, reasoning and, optionally, successes and failures, either bare or in
 // one code fence, and nothing else. The error tells the judge what is wrong. Nothing is
 // guessed, so that no text that the judge quotes, or was persuaded to quote, can become
 // a verdict.
-func readVerdict(reply *model.Response) (*judgeVerdict, error) {
+func parseJudgeVerdict(reply *model.Response) (*judgeVerdict, error) {
 	if reply.StopReason != model.StopEndTurn && reply.StopReason != model.StopSequence {
 		return nil, fmt.Errorf("it ended with stop reason %q", reply.StopReason)
 	}

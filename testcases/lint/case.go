@@ -21,7 +21,7 @@ type caseChecker struct {
 
 // checkCase returns the lint result of one case, with the issues in the order of the
 // case's fields.
-func (l *linter) checkCase(object *pyvalue.Object, source testcases.Source) FileResult {
+func (l *linter) checkCase(object *pyvalue.Object, source testcases.CaseLocation) FileResult {
 	c := &caseChecker{linter: l, object: object, hasAssayFields: hasAssayFields(object)}
 	c.checkRequiredFields()
 	c.checkMetadata()
@@ -103,10 +103,10 @@ func (c *caseChecker) checkUnknownMembers(code, path string, object *pyvalue.Obj
 // checkLoadable adds an issue for each field that a run would refuse and that no other
 // check has reported. In a case of the public format it adds a refusal instead, since
 // that format's own linter does not check it.
-func (c *caseChecker) checkLoadable(source testcases.Source) testcases.Case {
+func (c *caseChecker) checkLoadable(source testcases.CaseLocation) testcases.Case {
 	read, faults := testcases.NewCaseFromObject(c.object, source, c.data)
 	for _, f := range faults {
-		switch code := c.faultCode(f); {
+		switch code := c.issueCodeOfFault(f); {
 		case code == "":
 		case c.hasAssayFields:
 			c.addIssue(code, f.Field, "%s", f.Text)
@@ -127,15 +127,15 @@ func (c *caseChecker) addMissingDataRefusals(read testcases.Case) {
 		if d.Path == "" {
 			continue
 		}
-		if err := d.Check(); err != nil {
+		if err := d.CheckExists(); err != nil {
 			c.refusals = append(c.refusals, fmt.Sprintf("data %s: %v", d.Name, err))
 		}
 	}
 }
 
-// faultCode returns the issue code for a field error, or "" if another check has
+// issueCodeOfFault returns the issue code for a field error, or "" if another check has
 // reported the error.
-func (c *caseChecker) faultCode(f testcases.FieldError) string {
+func (c *caseChecker) issueCodeOfFault(f testcases.FieldError) string {
 	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
 	if field == "metadata" && !c.hasAssayFields || field == "data_node" && f.WrongKind {
 		return ""

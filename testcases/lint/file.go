@@ -28,9 +28,9 @@ const (
 func filesToLint(paths []string, pattern string) []testcases.CasePath {
 	var files []testcases.CasePath
 	for _, name := range paths {
-		found, err := testcases.FindFiles(name)
+		found, err := testcases.FindCaseFiles(name)
 		if info, statErr := os.Stat(name); pattern != "" && statErr == nil && info.IsDir() {
-			found, err = testcases.WalkFiles(name, func(file string) bool { return matchesFilePattern(name, file, pattern) })
+			found, err = testcases.ListFilesRecursively(name, func(file string) bool { return matchesFilePattern(name, file, pattern) })
 			for i := range found {
 				found[i].Named = true
 			}
@@ -47,22 +47,22 @@ func filesToLint(paths []string, pattern string) []testcases.CasePath {
 // to the folder root.
 func matchesFilePattern(root, file, pattern string) bool {
 	name, err := filepath.Rel(root, file)
-	return err == nil && matchPathParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
+	return err == nil && matchesPathParts(strings.Split(pattern, "/"), strings.Split(name, "/"))
 }
 
-// matchPathParts reports whether the parts of a pattern match the parts of a path. **
+// matchesPathParts reports whether the parts of a pattern match the parts of a path. **
 // matches any number of parts.
-func matchPathParts(pattern, name []string) bool {
+func matchesPathParts(pattern, name []string) bool {
 	switch {
 	case len(pattern) == 0:
 		return len(name) == 0
 	case pattern[0] == "**":
-		return matchPathParts(pattern[1:], name) || len(name) > 0 && matchPathParts(pattern, name[1:])
+		return matchesPathParts(pattern[1:], name) || len(name) > 0 && matchesPathParts(pattern, name[1:])
 	case len(name) == 0:
 		return false
 	}
 	ok, _ := path.Match(pattern[0], name[0]) // Check has validated the pattern
-	return ok && matchPathParts(pattern[1:], name[1:])
+	return ok && matchesPathParts(pattern[1:], name[1:])
 }
 
 // linter checks files; it holds what the checks of all files share, such as the
@@ -111,7 +111,7 @@ func (l *linter) checkFile(f testcases.CasePath) []caseResult {
 // checkText checks each case in the text of a file and returns the results.
 func (l *linter) checkText(path string, text []byte) []caseResult {
 	var results []caseResult
-	for i, e := range parseEntries(path, text) {
+	for i, e := range parseCaseEntries(path, text) {
 		result := caseResult{FileResult: FileResult{File: e.Place}}
 		object, isObject := e.Value.(*pyvalue.Object)
 		switch {
@@ -121,10 +121,10 @@ func (l *linter) checkText(path string, text []byte) []caseResult {
 			result = unreadableResult(e.Place, "E002", fmt.Errorf("want a case, which is an object, found %s", pyvalue.KindOf(e.Value)))
 		default:
 			result.object = object
-			result.FileResult = l.checkCase(object, testcases.Source{File: path, Index: i, Place: e.Place})
+			result.FileResult = l.checkCase(object, testcases.CaseLocation{File: path, Index: i, Place: e.Place})
 		}
 		if !testcases.IsCaseFile(path) {
-			result.Issues = append(issueList{newIssue("W000", "", "a case file is named %s; assay run would refuse this one", testcases.CaseFileNames)}, result.Issues...)
+			result.Issues = append(issueList{newIssue("W000", "", "a case file is named %s; assay run would refuse this one", testcases.CaseFileExtensions)}, result.Issues...)
 		}
 		results = append(results, result)
 	}
@@ -137,9 +137,9 @@ func unreadableResult(where, code string, err error) caseResult {
 	return caseResult{FileResult: FileResult{File: where, Issues: issueList{newIssue(code, "", "%v", err)}}}
 }
 
-// parseEntries returns the values in the text of a file that should be cases, at least
+// parseCaseEntries returns the values in the text of a file that should be cases, at least
 // one. The file may have any name.
-func parseEntries(path string, text []byte) []testcases.RawCase {
+func parseCaseEntries(path string, text []byte) []testcases.RawCase {
 	var entries []testcases.RawCase
 	if testcases.IsCaseFile(path) {
 		entries = testcases.ParseRawCases(path, text)
@@ -177,14 +177,14 @@ func looksLikeCaseFile(name string, text []byte) bool {
 	case filepath.Base(name) == "manifest.json":
 		return false
 	case filepath.Ext(name) != ".json":
-		return testcases.LooksLikeCases(text) || testcases.TextHasKey(text, "task")
+		return testcases.TextLooksLikeCases(text) || testcases.TextHasKey(text, "task")
 	}
 	v, err := pyvalue.Decode(string(text))
 	switch v := v.(type) {
 	case *pyvalue.Object:
 		return v.Len() == 0 || slices.ContainsFunc([]string{"task", "grader", "graders", "data_node"}, v.Has)
 	case pyvalue.List:
-		return len(v) == 0 || testcases.LooksLikeCases(text)
+		return len(v) == 0 || testcases.TextLooksLikeCases(text)
 	default:
 		return err != nil || v != nil
 	}

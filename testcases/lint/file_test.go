@@ -16,9 +16,9 @@ import (
 	"assay/testcases/lint"
 )
 
-// checkFolder lints paths in a folder and returns "file code location" for each issue,
+// lintPathsInFolder lints paths in a folder and returns "file code location" for each issue,
 // and only the file's name for a file without issues.
-func checkFolder(t *testing.T, dir string, opts lint.CheckOptions, paths ...string) []string {
+func lintPathsInFolder(t *testing.T, dir string, opts lint.CheckOptions, paths ...string) []string {
 	t.Helper()
 	for i := range paths {
 		paths[i] = filepath.Join(dir, paths[i])
@@ -28,7 +28,7 @@ func checkFolder(t *testing.T, dir string, opts lint.CheckOptions, paths ...stri
 	found := []string{}
 	for _, result := range report.Results {
 		file := strings.TrimPrefix(strings.TrimPrefix(result.File, dir), "/")
-		for _, code := range issueCodes(result) {
+		for _, code := range issueCodesAndLocations(result) {
 			found = append(found, file+" "+code)
 		}
 		if len(result.Issues) == 0 {
@@ -59,7 +59,7 @@ func TestFileFormats(t *testing.T) {
 			"c.yaml": "id: a\ntask: t\ntags: []\n---\n- " + two + "\n- {id: c, task: '', tags: [1]}\n", "c.yml": one + "\n---\na: [", "e.yaml": "# nothing\n", "e.jsonl": "\n",
 			"c.txt": one, "c.JSON": "[]", "d.txt": "id: a",
 		})
-		require.Equal(t, want, checkFolder(t, dir, lint.CheckOptions{}, name))
+		require.Equal(t, want, lintPathsInFolder(t, dir, lint.CheckOptions{}, name))
 	}
 }
 
@@ -74,15 +74,15 @@ func TestLintPaths(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.json"), 0o700))
 	var log bytes.Buffer
 	opts := lint.CheckOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
-	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json", "b.json", "noid.json E001"}, checkFolder(t, dir, opts, "."))
+	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json", "b.json", "noid.json E001"}, lintPathsInFolder(t, dir, opts, "."))
 	require.Contains(t, log.String(), "manifest.json")
 	require.Contains(t, log.String(), "rows.json")
-	require.Equal(t, []string{"b.json", "absent.json E000", "a/deep/y.yaml:1", "a/z.json"}, checkFolder(t, dir, opts, "b.json", "absent.json", "a", "b.json"))
-	require.Equal(t, []string{"a/z.json"}, checkFolder(t, dir, opts, "a/*.json"))
-	require.Equal(t, []string{"x*.json E000"}, checkFolder(t, dir, opts, "x*.json"))
-	require.Empty(t, checkFolder(t, dir, opts, "folder.json"))
+	require.Equal(t, []string{"b.json", "absent.json E000", "a/deep/y.yaml:1", "a/z.json"}, lintPathsInFolder(t, dir, opts, "b.json", "absent.json", "a", "b.json"))
+	require.Equal(t, []string{"a/z.json"}, lintPathsInFolder(t, dir, opts, "a/*.json"))
+	require.Equal(t, []string{"x*.json E000"}, lintPathsInFolder(t, dir, opts, "x*.json"))
+	require.Empty(t, lintPathsInFolder(t, dir, opts, "folder.json"))
 
-	pattern := func(p string) []string { return checkFolder(t, dir, lint.CheckOptions{Pattern: p}, ".") }
+	pattern := func(p string) []string { return lintPathsInFolder(t, dir, lint.CheckOptions{Pattern: p}, ".") }
 	require.Equal(t, []string{"a/deep/y.yaml:1", "a/z.json"}, pattern("a/**/[yz].*"))
 	require.Equal(t, []string{"c.txt W000"}, pattern("*.txt"))
 	require.Equal(t, []string{"a/z.json"}, pattern("*/*.json"))
@@ -97,8 +97,8 @@ func TestLintUnreadable(t *testing.T) {
 	require.NoError(t, os.Truncate(filepath.Join(dir, "big.json"), 17<<20))
 	writeFile(t, filepath.Join(dir, "long.json"), "["+strings.Repeat("1,", 100_000)+"1]")
 	require.NoError(t, os.Symlink("nowhere", filepath.Join(dir, "link.json")))
-	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, checkFolder(t, dir, lint.CheckOptions{}, "big.json", "long.json", "link.json"))
-	require.Equal(t, []string{"link.json E001"}, checkFolder(t, dir, lint.CheckOptions{}, "."), "a large file in a folder is data")
+	require.Equal(t, []string{"big.json E001", "long.json E001", "link.json E000"}, lintPathsInFolder(t, dir, lint.CheckOptions{}, "big.json", "long.json", "link.json"))
+	require.Equal(t, []string{"link.json E001"}, lintPathsInFolder(t, dir, lint.CheckOptions{}, "."), "a large file in a folder is data")
 }
 
 // A pipe in a folder is skipped; reading it would block.
@@ -107,7 +107,7 @@ func TestPipesAreSkipped(t *testing.T) {
 	dir := writeTestFolder(t, map[string]string{"a.json": "{" + validMembers + "}"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "b.json"), 0o600))
 	require.NoError(t, os.Symlink("b.json", filepath.Join(dir, "c.json")))
-	require.Equal(t, []string{"a.json"}, checkFolder(t, dir, lint.CheckOptions{}, "."))
+	require.Equal(t, []string{"a.json"}, lintPathsInFolder(t, dir, lint.CheckOptions{}, "."))
 	cases, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.NoError(t, err)
 	require.Len(t, cases, 1)
@@ -119,8 +119,8 @@ func TestLintCategory(t *testing.T) {
 		"a.json": "{" + validMembers + "}", "b.json": strings.ReplaceAll("{"+validMembers+"}", `"qc"`, `"clustering"`),
 		"c.json": caseJSONWithMembers(`"metadata": null`), "d.json": `{"id": "d", "task": `, "e.json": `{"id": "e", "task": "", "metadata": {"task": ["qc"]}}`,
 	})
-	require.Equal(t, []string{"a.json", "d.json E001"}, checkFolder(t, dir, lint.CheckOptions{Category: "qc"}, "."))
-	require.Equal(t, []string{"d.json E001"}, checkFolder(t, dir, lint.CheckOptions{Category: "none"}, "."))
+	require.Equal(t, []string{"a.json", "d.json E001"}, lintPathsInFolder(t, dir, lint.CheckOptions{Category: "qc"}, "."))
+	require.Equal(t, []string{"d.json E001"}, lintPathsInFolder(t, dir, lint.CheckOptions{Category: "none"}, "."))
 }
 
 // Two cases of a run must not have the same id. Blank ids are reported as blank, not as
@@ -131,7 +131,7 @@ func TestDuplicateIDs(t *testing.T) {
 		"a.json": `[{"id": "a", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}, {"id": "", "task": "t", "tags": []}]`,
 		"b.yaml": "id: a\ntask: t\ntags: []\n",
 	})
-	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, checkFolder(t, dir, lint.CheckOptions{}, "."))
+	require.Equal(t, []string{"a.json[0]", "a.json[1] E002", "a.json[2] E002", "b.yaml:1 W100 id"}, lintPathsInFolder(t, dir, lint.CheckOptions{}, "."))
 	report, err := lint.Check([]string{dir}, lint.CheckOptions{})
 	require.NoError(t, err)
 	require.Equal(t, dir+`/a.json[0] has the same id "a": no two cases of a run may share one`, report.Results[3].Issues[0].Message)
@@ -145,7 +145,7 @@ func TestDuplicateIDsInPublicFormat(t *testing.T) {
 	dir := writeTestFolder(t, map[string]string{"a.json": "{" + validMembers + "}", "b.json": "{" + validMembers + "}", "c.json": "[{" + validMembers + "}, {" + validMembers + "}]"})
 	var log bytes.Buffer
 	opts := lint.CheckOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
-	require.Equal(t, []string{"a.json", "b.json", "c.json[0]", "c.json[1]"}, checkFolder(t, dir, opts, "."))
+	require.Equal(t, []string{"a.json", "b.json", "c.json[0]", "c.json[1]"}, lintPathsInFolder(t, dir, opts, "."))
 	require.Equal(t, 3, strings.Count(log.String(), "two files have one id"))
 }
 
@@ -156,12 +156,12 @@ func TestRefusalsAreLogged(t *testing.T) {
 	dir := writeTestFolder(t, map[string]string{"a.json": "{" + validMembers + `, "notes": 5, "data_node": ["latch://1.account/a/x", "latch://1.account/b/x"]}`})
 	var log bytes.Buffer
 	opts := lint.CheckOptions{Log: slog.New(slog.NewTextHandler(&log, nil))}
-	require.Equal(t, []string{"a.json"}, checkFolder(t, dir, opts, "."))
+	require.Equal(t, []string{"a.json"}, lintPathsInFolder(t, dir, opts, "."))
 	require.Contains(t, log.String(), "field notes: want a string, found integer")
 	require.Contains(t, log.String(), "field data_node[1]: ")
 	log.Reset()
 	ours := writeTestFolder(t, map[string]string{"a.json": `{"id": "a", "task": "t", "tags": [], "data_node": "gone.csv"}`})
-	require.Equal(t, []string{"a.json"}, checkFolder(t, ours, opts, "."))
+	require.Equal(t, []string{"a.json"}, lintPathsInFolder(t, ours, opts, "."))
 	require.Contains(t, log.String(), "data gone.csv: ")
 	_, err := testcases.Load([]string{dir}, testcases.Options{})
 	require.ErrorContains(t, err, "field notes: want a string, found integer")
@@ -177,7 +177,7 @@ func TestFolderWithOtherFiles(t *testing.T) {
 	})
 	require.Equal(t, []string{
 		"broken.json E001", "empty.json E001", "empty.json E003", "empty.json E005", "empty.json W010", "list.json E002", "no-id.json E001", "none.json E001", "text.json E002",
-	}, checkFolder(t, dir, lint.CheckOptions{}, "."))
+	}, lintPathsInFolder(t, dir, lint.CheckOptions{}, "."))
 }
 
 // The JSON of a report has the form that programs read.

@@ -205,23 +205,23 @@ func (g *graderChecker) checkAssayConfig() {
 	g.addIssue("E109", g.path+".config", "%v", err)
 }
 
-// fieldsGraderReads lists the fields of the answer that one grader reads.
-type fieldsGraderReads struct {
+// graderAnswerFields lists the fields of the answer that one grader reads.
+type graderAnswerFields struct {
 	path        string
 	isAssayType bool
 	fields      []answerField
 	wholeAnswer bool // it reads all of the answer
 }
 
-// fieldsGradersRead returns, for each grader of a known type, which fields of the
+// answerFieldsOfGraders returns, for each grader of a known type, which fields of the
 // answer it reads.
-func (c *caseChecker) fieldsGradersRead() []fieldsGraderReads {
-	var read []fieldsGraderReads
+func (c *caseChecker) answerFieldsOfGraders() []graderAnswerFields {
+	var read []graderAnswerFields
 	for _, entry := range c.graderObjects() {
 		name, _ := entry.object.Get("type").(pyvalue.String)
 		spec, known := c.specs[string(name)]
 		if c.isOlderType(string(name)) {
-			read = append(read, fieldsGraderReads{path: entry.path, isAssayType: true, wholeAnswer: true})
+			read = append(read, graderAnswerFields{path: entry.path, isAssayType: true, wholeAnswer: true})
 			continue
 		}
 		config := entry.object.Get("config")
@@ -232,7 +232,7 @@ func (c *caseChecker) fieldsGradersRead() []fieldsGraderReads {
 		if !known || !isObject || spec.answer == nil {
 			continue
 		}
-		r := fieldsGraderReads{path: entry.path, isAssayType: spec.isAssayType}
+		r := graderAnswerFields{path: entry.path, isAssayType: spec.isAssayType}
 		r.fields, r.wholeAnswer = spec.answer(object)
 		read = append(read, r)
 	}

@@ -49,7 +49,7 @@ type Summary struct {
 // FileResult is the lint result for one file, or for one case of a file that contains
 // several.
 type FileResult struct {
-	File     string  `json:"file"`   // see testcases.Source.String
+	File     string  `json:"file"`   // see testcases.CaseLocation.String
 	Passed   bool    `json:"passed"` // there are no errors
 	Errors   int     `json:"errors"`
 	Warnings int     `json:"warnings"`
@@ -129,13 +129,13 @@ func newLintReport(found [][]caseResult, opts CheckOptions) Report {
 	for _, rule := range AllRules() {
 		docs[rule.Code] = rule.Docs
 	}
-	ids := idChecker{firstUses: map[pyvalue.String]caseLocation{}, log: opts.Log}
+	ids := duplicateIDChecker{firstUses: map[pyvalue.String]caseLocation{}, log: opts.Log}
 	for i, file := range found {
 		for _, c := range file {
 			if opts.Category != "" && c.object != nil && !isInCategory(c.object, opts.Category) {
 				continue
 			}
-			ids.checkID(&c, i)
+			ids.checkIDIsUnique(&c, i)
 			for _, refusal := range c.Refusals {
 				opts.Log.Warn("a run would not take the case", "file", c.File, "reason", refusal)
 			}
@@ -151,8 +151,8 @@ func isInCategory(object *pyvalue.Object, category string) bool {
 	return metadata.Get("task") == pyvalue.String(category)
 }
 
-// idChecker finds case ids that occur twice.
-type idChecker struct {
+// duplicateIDChecker finds case ids that occur twice.
+type duplicateIDChecker struct {
 	firstUses map[pyvalue.String]caseLocation
 	log       *slog.Logger
 }
@@ -163,9 +163,9 @@ type caseLocation struct {
 	name string
 }
 
-// checkID adds an issue if another case has the same id. Files of the public benchmarks
+// checkIDIsUnique adds an issue if another case has the same id. Files of the public benchmarks
 // do share ids, which their own linter accepts; for those it only logs.
-func (ids *idChecker) checkID(c *caseResult, file int) {
+func (ids *duplicateIDChecker) checkIDIsUnique(c *caseResult, file int) {
 	id, ok := c.object.Get("id").(pyvalue.String)
 	if !ok || isBlank(string(id)) {
 		return
@@ -190,7 +190,7 @@ func (r *Report) addResult(result FileResult, docs map[string]string) {
 	r.Summary.Passed++
 	for _, issue := range found {
 		issue.Docs = docs[issue.Code]
-		r.countIssue(len(r.Results)-1, issue)
+		r.appendIssue(len(r.Results)-1, issue)
 	}
 }
 
@@ -202,12 +202,12 @@ func (r *Report) AddIssue(i int, code, location, message string) {
 			issue.Docs = rule.Docs
 		}
 	}
-	r.countIssue(i, issue)
+	r.appendIssue(i, issue)
 }
 
-// countIssue adds an issue's level to the counts of the result with this index and of
+// appendIssue adds an issue's level to the counts of the result with this index and of
 // the summary.
-func (r *Report) countIssue(i int, issue Issue) {
+func (r *Report) appendIssue(i int, issue Issue) {
 	result := &r.Results[i]
 	result.Issues = append(result.Issues, issue)
 	if issue.Level == LevelWarning {

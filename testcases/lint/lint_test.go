@@ -42,8 +42,8 @@ func lintFile(t *testing.T, name, text string) lint.Report {
 	return report
 }
 
-// issueCodes returns the issues of a lint result as texts such as "E021 data_node".
-func issueCodes(result lint.FileResult) []string {
+// issueCodesAndLocations returns the issues of a lint result as texts such as "E021 data_node".
+func issueCodesAndLocations(result lint.FileResult) []string {
 	found := []string{}
 	for _, issue := range result.Issues {
 		found = append(found, strings.TrimSpace(issue.Code+" "+issue.Location))
@@ -61,7 +61,7 @@ func TestEveryCode(t *testing.T) {
 	}
 	for _, c := range allIssueExamples() {
 		result := lintFile(t, "c.json", c.text).Results[0]
-		require.Equal(t, c.want, issueCodes(result), c.text)
+		require.Equal(t, c.want, issueCodesAndLocations(result), c.text)
 		for _, issue := range result.Issues {
 			provoked[issue.Code] = true
 			require.NotEmpty(t, issue.Message)
@@ -145,7 +145,7 @@ func TestPublicSets(t *testing.T) {
 		older + `{"type": "numeric_tolerance", "scoring": {}, "config": {"ground_truth": {"m.v": 1}, "tolerances": {"m.v": {"type": "range", "min": 0, "max": 2}}}}}`: {"E005", "W010", "E043 grader.config.tolerances.m.v.type", "E044 grader.config.tolerances.m.v", "W022 grader.scoring"},
 		older + `{"type": "label_set_jaccard", "config": {"ground_truth_labels": ["a"], "scoring": {"pass_threshold": {"a": 1}, "method": "x"}}}}`:                    {"E005", "W010"},
 	} {
-		require.Equal(t, want, issueCodes(lintFile(t, "c.json", text).Results[0]), text)
+		require.Equal(t, want, issueCodesAndLocations(lintFile(t, "c.json", text).Results[0]), text)
 		require.NoError(t, testcases.CheckRunnable([]testcases.Case{loadOneCase(t, "c.json", text)}), text)
 	}
 }

@@ -2,9 +2,9 @@ package lint
 
 import "assay/testcases"
 
-// Play is the result of one attempt at a case by an agent that does not think: the case's
+// PlayResult is the result of one attempt at a case by an agent that does not think: the case's
 // own solution, or an agent that does nothing.
-type Play struct {
+type PlayResult struct {
 	SkipReason string // why the case could not be played here; "" if it was
 	IsPassed   bool
 	Failure    string // why the attempt did not pass
@@ -27,11 +27,11 @@ func (r *Report) PlayableCases() (cases []testcases.Case) {
 	return cases
 }
 
-// AddPlays adds what playing the cases has shown: W111 to a case that was skipped, E110
+// AddPlayResults adds what playing the cases has shown: W111 to a case that was skipped, E110
 // to one whose solution does not pass, and E111 to one that passes although the agent
 // did nothing. The keys of both maps are those of [FileResult.File]. It returns the number of
 // cases whose solution was played.
-func (r *Report) AddPlays(solution, nothing map[string]Play) (played int) {
+func (r *Report) AddPlayResults(solution, nothing map[string]PlayResult) (played int) {
 	for i, result := range r.Results {
 		play, ok := solution[result.File]
 		switch {

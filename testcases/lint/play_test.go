@@ -11,8 +11,8 @@ import (
 	"assay/testcases/lint"
 )
 
-// codesOf returns the codes of the issues of each result.
-func codesOf(report lint.Report) map[string][]string {
+// codesOfEachResult returns the codes of the issues of each result.
+func codesOfEachResult(report lint.Report) map[string][]string {
 	codes := map[string][]string{}
 	for _, result := range report.Results {
 		for _, issue := range result.Issues {
@@ -34,21 +34,21 @@ func TestPlayableCases(t *testing.T) {
 	cases := report.PlayableCases()
 	require.Len(t, cases, 1)
 	require.Equal(t, "c", cases[0].ID)
-	require.Equal(t, map[string][]string{"no solution": {"W110"}, "no grader": {"W110"}}, codesOf(report))
+	require.Equal(t, map[string][]string{"no solution": {"W110"}, "no grader": {"W110"}}, codesOfEachResult(report))
 	require.Equal(t, "not played: the case has no grader", report.Results[2].Issues[0].Message)
 	require.Equal(t, 2, report.Summary.Warnings)
 }
 
-func TestAddPlays(t *testing.T) {
+func TestAddPlayResults(t *testing.T) {
 	t.Parallel()
 	report := lint.Report{Results: []lint.FileResult{{File: "good"}, {File: "skipped"}, {File: "wrong solution"}, {File: "too easy"}, {File: "not played"}}}
-	passes := lint.Play{IsPassed: true}
-	played := report.AddPlays(
-		map[string]lint.Play{"good": passes, "skipped": {SkipReason: "no numpy"}, "wrong solution": {Failure: "x is 2"}, "too easy": passes},
-		map[string]lint.Play{"good": {Failure: "no answer"}, "skipped": {SkipReason: "no numpy"}, "wrong solution": {}, "too easy": passes},
+	passes := lint.PlayResult{IsPassed: true}
+	played := report.AddPlayResults(
+		map[string]lint.PlayResult{"good": passes, "skipped": {SkipReason: "no numpy"}, "wrong solution": {Failure: "x is 2"}, "too easy": passes},
+		map[string]lint.PlayResult{"good": {Failure: "no answer"}, "skipped": {SkipReason: "no numpy"}, "wrong solution": {}, "too easy": passes},
 	)
 	require.Equal(t, 3, played)
-	require.Equal(t, map[string][]string{"skipped": {"W111"}, "wrong solution": {"E110"}, "too easy": {"E111"}}, codesOf(report))
+	require.Equal(t, map[string][]string{"skipped": {"W111"}, "wrong solution": {"E110"}, "too easy": {"E111"}}, codesOfEachResult(report))
 	require.Equal(t, "its own solution does not pass: x is 2", report.Results[2].Issues[0].Message)
 	require.Equal(t, 2, report.Summary.Errors)
 }

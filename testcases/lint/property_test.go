@@ -13,10 +13,10 @@ import (
 	"assay/testcases/lint"
 )
 
-// requireAgreesWithRun requires that lint agrees with a run about a file: without lint
+// requireLintAgreesWithRun requires that lint agrees with a run about a file: without lint
 // errors it can be run, and with issues whose codes are from E100 on, which are about
 // running, it cannot.
-func requireAgreesWithRun(t require.TestingT, path, text string) {
+func requireLintAgreesWithRun(t require.TestingT, path, text string) {
 	report := lint.CheckText(path, []byte(text))
 	errs, aboutRunning, odd := 0, 0, false
 	for _, result := range report.Results {
@@ -74,7 +74,7 @@ func TestAgreesWithRuns(t *testing.T) {
 				text = append(text, fmt.Sprintf("%q: %s", name, values[max(n, 0)]))
 			}
 		}
-		requireAgreesWithRun(t, "c.json", "{"+strings.Join(text, ", ")+"}")
+		requireLintAgreesWithRun(t, "c.json", "{"+strings.Join(text, ", ")+"}")
 	})
 }
 
@@ -90,7 +90,7 @@ func FuzzLint(f *testing.F) {
 	f.Add("c.txt", "[{}]")
 	f.Fuzz(func(t *testing.T, path, text string) {
 		if filepath.Base(path) == path {
-			requireAgreesWithRun(t, path, text)
+			requireLintAgreesWithRun(t, path, text)
 		}
 	})
 }

@@ -69,7 +69,7 @@ func (c *caseChecker) checkAnswerFields() {
 	if !ok {
 		return
 	}
-	read := c.fieldsGradersRead()
+	read := c.answerFieldsOfGraders()
 	c.checkFieldsReadTwice(read)
 	var expected []answerField
 	whole := false
@@ -100,7 +100,7 @@ func (c *caseChecker) checkAnswerFields() {
 
 // checkFieldsReadTwice adds an issue if two graders of the public format read the same
 // field of the answer. Assay's own graders may share a field.
-func (c *caseChecker) checkFieldsReadTwice(read []fieldsGraderReads) {
+func (c *caseChecker) checkFieldsReadTwice(read []graderAnswerFields) {
 	owners := map[answerField]string{}
 	reported := map[answerField]bool{}
 	for _, r := range read {

@@ -109,7 +109,7 @@ func (g *graderChecker) checkRanges() {
 	}
 	truth, _ := g.config.Get("ground_truth").(*pyvalue.Object)
 	for field, expected := range truth.All() {
-		if problem := rangeProblem(expected, ranges.Get(field)); problem != "" {
+		if problem := groundTruthRangeProblem(expected, ranges.Get(field)); problem != "" {
 			wrong = append(wrong, field+": "+problem)
 		}
 	}
@@ -140,9 +140,9 @@ func rangeBounds(entry pyvalue.Value) (lowest, highest pyvalue.Value, problem st
 	return lowest, highest, ""
 }
 
-// rangeProblem describes why a ground truth does not fit its range, or returns "" if it
+// groundTruthRangeProblem describes why a ground truth does not fit its range, or returns "" if it
 // does or if the range itself is malformed.
-func rangeProblem(expected, entry pyvalue.Value) string {
+func groundTruthRangeProblem(expected, entry pyvalue.Value) string {
 	switch {
 	case entry == nil:
 		return "it has no range"

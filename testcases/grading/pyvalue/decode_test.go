@@ -33,7 +33,7 @@ func TestDecodeAsPython(t *testing.T) {
 		nestedJSON("[", "]", 400), nestedJSON(`{"a":`, "}", 400),
 		"```json\n{}\n```", `{"answer": "<letter>"}`, `answer is C`, `True`, `None`,
 	}
-	for i, python := range askPython(t, "loads", texts) {
+	for i, python := range callPythonOnTexts(t, "loads", texts) {
 		ours := "refused"
 		v, err := pyvalue.Decode(texts[i])
 		var limit *pyvalue.Error
@@ -147,7 +147,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestRestoreFloats(t *testing.T) {
+func TestRestoreNonFiniteFloats(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"$float": "NaN"}`: `nan`,
@@ -161,13 +161,13 @@ func TestRestoreFloats(t *testing.T) {
 		`{"x": "$float", "$float": ["NaN"], "y": 1}`: `{'x': '$float', '$float': ['NaN'], 'y': 1}`,
 		`["$float", 1, true, null, NaN]`:             `['$float', 1, True, None, nan]`,
 	} {
-		require.Equal(t, want, pyvalue.Repr(pyvalue.RestoreFloats(pyvaluetest.MustDecode(t, text))), text)
+		require.Equal(t, want, pyvalue.Repr(pyvalue.RestoreNonFiniteFloats(pyvaluetest.MustDecode(t, text))), text)
 	}
 }
 
 // A value with any floats, infinite ones and NaN included, equals the original after
-// encoding, decoding and RestoreFloats.
-func TestRestoreFloatsRoundTrip(t *testing.T) {
+// encoding, decoding and RestoreNonFiniteFloats.
+func TestRestoreNonFiniteFloatsRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		v := pyvalue.List{pyvaluetest.ValueGenerator().Draw(t, "value"), pyvalue.Float(rapid.Float64().Draw(t, "float"))}
@@ -175,6 +175,6 @@ func TestRestoreFloatsRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		again, err := pyvalue.Decode(string(text))
 		require.NoError(t, err)
-		require.Equal(t, pyvalue.Repr(v), pyvalue.Repr(pyvalue.RestoreFloats(again)))
+		require.Equal(t, pyvalue.Repr(v), pyvalue.Repr(pyvalue.RestoreNonFiniteFloats(again)))
 	})
 }

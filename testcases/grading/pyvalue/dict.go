@@ -17,7 +17,7 @@ type Dict struct {
 // Put sets the value of a key in the dict. A key that is a list or an object is a type
 // error.
 func (d *Dict) Put(key, v Value) error {
-	h, err := hashKey(key)
+	h, err := dictKeyText(key)
 	if err != nil {
 		return err
 	}
@@ -34,13 +34,13 @@ func (d *Dict) Put(key, v Value) error {
 // Get returns the value of a key in the dict, or nil if there is no such key. A list or
 // an object is never a key.
 func (d *Dict) Get(key Value) Value {
-	h, _ := hashKey(key)
+	h, _ := dictKeyText(key)
 	return d.items[h]
 }
 
-// hashKey returns a text that is equal for two dict keys that are equal in Python. It
+// dictKeyText returns a text that is equal for two dict keys that are equal in Python. It
 // is a type error for a list or an object.
-func hashKey(key Value) (string, error) {
+func dictKeyText(key Value) (string, error) {
 	switch k := key.(type) {
 	case Null:
 		return "null", nil
@@ -65,7 +65,7 @@ func (d *Dict) Keys() List { return d.keys }
 // CheckHashable returns a type error for a list or an object, which cannot be a key of
 // a Python dict.
 func CheckHashable(key Value) error {
-	_, err := hashKey(key)
+	_, err := dictKeyText(key)
 	return err
 }
 

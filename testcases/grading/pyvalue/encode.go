@@ -117,24 +117,24 @@ func appendEscape(dst []byte, r rune) []byte {
 	return fmt.Appendf(dst, `\u%04x`, r)
 }
 
-// RestoreFloats replaces each object {"$float": "NaN" | "Infinity" | "-Infinity"},
+// RestoreNonFiniteFloats replaces each object {"$float": "NaN" | "Infinity" | "-Infinity"},
 // which is how a [Value] that is not finite is encoded, by that number. An object with
 // other members, or other values, is not changed.
 //
 // It changes v in place and returns it, or the number if v itself is such an object. So
 // only the code that has just decoded v may call it.
-func RestoreFloats(v Value) Value {
+func RestoreNonFiniteFloats(v Value) Value {
 	switch v := v.(type) {
 	case List:
 		for i, item := range v {
-			v[i] = RestoreFloats(item)
+			v[i] = RestoreNonFiniteFloats(item)
 		}
 	case *Object:
 		if f, ok := decodeFloatObject(v); ok {
 			return f
 		}
 		for _, key := range v.keys {
-			v.items[key] = RestoreFloats(v.items[key])
+			v.items[key] = RestoreNonFiniteFloats(v.items[key])
 		}
 	}
 	return v

@@ -74,7 +74,7 @@ func Equal(a, b Value) bool {
 		order, ordered := n.compare(m)
 		return ordered && order == 0
 	}
-	return equalStructure(a, b, IsIdenticalOrEqual)
+	return equalContents(a, b, IsIdenticalOrEqual)
 }
 
 // IsIdenticalOrEqual reports whether Python takes a for b when it looks for b in a
@@ -99,12 +99,12 @@ func EqualJSON(a, b Value) bool {
 	if _, ok := AsNumber(a); ok {
 		return Equal(a, b)
 	}
-	return equalStructure(a, b, EqualJSON)
+	return equalContents(a, b, EqualJSON)
 }
 
-// equalStructure compares two values that are not both numbers. It compares the items
+// equalContents compares two values that are not both numbers. It compares the items
 // of lists and the members of objects with same.
-func equalStructure(a, b Value, same func(a, b Value) bool) bool {
+func equalContents(a, b Value, same func(a, b Value) bool) bool {
 	switch a := a.(type) {
 	case Null:
 		return b == Null{}

@@ -32,7 +32,7 @@ func sampleUnicodeRunes(t *testing.T) []string {
 		}
 	}
 	var both []string
-	for i, category := range askPython(t, "category", texts) {
+	for i, category := range callPythonOnTexts(t, "category", texts) {
 		if category != "Cn" {
 			both = append(both, texts[i])
 		}
@@ -59,7 +59,7 @@ func TestUpperAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{"straße", "ﬁn", "ΣΑΣ ς", "ŉ", "ǰ", "ΐ", "i̇ı", "Ǆǅǆ", "a\xed\xa0\x80ß\xed\xb0\x80", ""}
 	texts = append(texts, sampleUnicodeRunes(t)...)
-	for i, python := range askPython(t, "upper", texts) {
+	for i, python := range callPythonOnTexts(t, "upper", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !isKnownRune(r) }) {
 			continue // upper case is of a newer Unicode than Go's
 		}
@@ -71,7 +71,7 @@ func TestLowerAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{"STRAßE", "ΣΑΣ", "ΑΣ Σ ΣΑ", "ΑΣ\u0301", "ΑΣ.Β", "Α.Σ", "İI", "ǅ", "A\xed\xa0\x80B\xed\xb0\x80", ""}
 	texts = append(texts, sampleUnicodeRunes(t)...)
-	for i, python := range askPython(t, "lower", texts) {
+	for i, python := range callPythonOnTexts(t, "lower", texts) {
 		if strings.ContainsFunc(python, func(r rune) bool { return !isKnownRune(r) }) {
 			continue // lower case is of a newer Unicode than Go's
 		}
@@ -85,7 +85,7 @@ func TestTrimAsPython(t *testing.T) {
 	for _, c := range sampleUnicodeRunes(t) {
 		texts = append(texts, c+"x"+c)
 	}
-	for i, python := range askPython(t, "strip", texts) {
+	for i, python := range callPythonOnTexts(t, "strip", texts) {
 		requireEqualTexts(t, python, pyvalue.TrimSpace(texts[i]), texts[i])
 	}
 }
@@ -94,7 +94,7 @@ func TestReprAsPython(t *testing.T) {
 	t.Parallel()
 	texts := []string{`it's`, `say "x"`, `it's "x"`, `back\slash`}
 	texts = append(texts, sampleUnicodeRunes(t)...)
-	for i, python := range askPython(t, "repr", texts) {
+	for i, python := range callPythonOnTexts(t, "repr", texts) {
 		requireEqualTexts(t, python, pyvalue.Repr(pyvalue.String(texts[i])), texts[i])
 	}
 }
@@ -122,7 +122,7 @@ func TestParseFloatAsPython(t *testing.T) {
 	for _, c := range sampleUnicodeRunes(t) {
 		texts = append(texts, c, c+"5"+c, "1"+c+"2")
 	}
-	for i, python := range askPython(t, "float", texts) {
+	for i, python := range callPythonOnTexts(t, "float", texts) {
 		ours := "refused"
 		if f, ok := pyvalue.ParseFloat(texts[i]); ok {
 			ours = pyvalue.Repr(pyvalue.Float(f))
@@ -200,9 +200,9 @@ func TestObjectMembers(t *testing.T) {
 	}
 }
 
-// askPython runs the named function of testdata/python.py on each text and returns
+// callPythonOnTexts runs the named function of testdata/python.py on each text and returns
 // Python's results.
-func askPython(t *testing.T, question string, texts []string) []string {
+func callPythonOnTexts(t *testing.T, question string, texts []string) []string {
 	t.Helper()
 	request := pyvalue.List{}
 	for _, text := range texts {
