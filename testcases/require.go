@@ -25,7 +25,7 @@ type Machine struct {
 	Kernels []string // names of the available kernels
 }
 
-// MissingRequirements knows which requirements of cases this machine does not meet. It is safe
+// MissingRequirements holds the requirements of cases that this machine does not meet. It is safe
 // for concurrent use.
 type MissingRequirements struct {
 	missing map[string]string // the reason, by requirement

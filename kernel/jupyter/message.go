@@ -122,7 +122,7 @@ func (s signer) sign(frames [][]byte) []byte {
 	return hex.AppendEncode(nil, mac.Sum(nil))
 }
 
-// newExecuteRequest is the content of an execute_request, which asks the kernel to run code.
+// executeRequest is the content of an execute_request, which asks the kernel to run code.
 type executeRequest struct {
 	Code         string            `json:"code"`
 	Silent       bool              `json:"silent"`

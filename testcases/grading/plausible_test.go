@@ -47,7 +47,7 @@ func (g valueGenerator) valueOrNil(n int, v pyvalue.Value) pyvalue.Value {
 	return v
 }
 
-// drawFloatOrInteger draws one of a few numbers, so that some are equal or exactly a tolerance
+// drawNumber draws one of a few numbers, so that some are equal or exactly a tolerance
 // apart.
 func (g valueGenerator) drawNumber() pyvalue.Value {
 	switch g.IntN(4) {

@@ -205,8 +205,8 @@ func (r *Report) AddIssue(i int, code, location, message string) {
 	r.appendIssue(i, issue)
 }
 
-// appendIssue adds an issue's level to the counts of the result with this index and of
-// the summary.
+// appendIssue adds an issue to the result with this index, and counts it there and in the
+// summary. An error also makes the result one that has not passed.
 func (r *Report) appendIssue(i int, issue Issue) {
 	result := &r.Results[i]
 	result.Issues = append(result.Issues, issue)
