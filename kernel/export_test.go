@@ -15,7 +15,9 @@ func NewRunTextLimiter(maxBytes int) *RunTextLimiter {
 }
 
 // AddTextFrame adds a raw text frame to the run; emit gets the frames that are not held back.
-func (r *RunTextLimiter) AddTextFrame(frame []byte, emit func([]byte)) { r.run.addTextFrame(frame, emit) }
+func (r *RunTextLimiter) AddTextFrame(frame []byte, emit func([]byte)) {
+	r.run.addTextFrame(frame, emit)
+}
 
 // EndRun ends the run; emit gets the held frames and a line about dropped bytes.
 func (r *RunTextLimiter) EndRun(emit func([]byte)) { r.run.endRun(emit) }

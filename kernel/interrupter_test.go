@@ -67,7 +67,9 @@ func TestInterrupterInterruptsUntilTheRunEnds(t *testing.T) {
 		"code": {
 			func(s *recordingInterrupter) { s.noteSentMessageWithID("execute_code", "agent_tx_id", "e") },
 			func(s *recordingInterrupter) { s.noteSentMessageWithID("stop_cell", "agent_tx_id", "e") },
-			func(s *recordingInterrupter) { s.noteReceivedMessageWithID("execute_code_response", "agent_tx_id", "e") },
+			func(s *recordingInterrupter) {
+				s.noteReceivedMessageWithID("execute_code_response", "agent_tx_id", "e")
+			},
 		},
 		"stopped before its start was received": {
 			func(s *recordingInterrupter) {

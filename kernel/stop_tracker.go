@@ -52,8 +52,8 @@ type stopTracker struct {
 	reportStuck func(pendingStop) // is called once when the run counts as stuck
 
 	mu                sync.Mutex
-	runningCell       string                    // empty: no cell runs
-	unfinishedTargets map[stopTarget]bool       // cells and execute_code requests sent, started or both
+	runningCell       string                      // empty: no cell runs
+	unfinishedTargets map[stopTarget]bool         // cells and execute_code requests sent, started or both
 	orders            map[stopTarget]*pendingStop // stop_cell messages sent for unfinished runs
 }
 

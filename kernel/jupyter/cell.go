@@ -45,7 +45,9 @@ func (c *cellTask) newExecuteRequest(l languageSupport) executeRequest {
 func (*cellTask) timeLimit() time.Duration { return 0 }
 
 // handlePrintedText sends the server text that the cell printed to a stream.
-func (c *cellTask) handlePrintedText(stream string, text []byte) { c.server.sendText(stream, c.cellID, text) }
+func (c *cellTask) handlePrintedText(stream string, text []byte) {
+	c.server.sendText(stream, c.cellID, text)
+}
 
 // handleOutput sends the server an output of the cell. An output that is too large for a message
 // is replaced by a note.
