@@ -1,6 +1,7 @@
 package testcases
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -60,7 +61,10 @@ func FindCaseFiles(path string) ([]CasePath, error) {
 	case err == nil:
 		return []CasePath{{Path: path, Named: true}}, nil
 	case !strings.ContainsAny(path, "*?["):
-		return nil, err
+		if fault, ok := errors.AsType[*fs.PathError](err); ok {
+			err = fault.Err // without the name of the system call
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	matches, err := filepath.Glob(path)
 	if err != nil {

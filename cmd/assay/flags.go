@@ -8,7 +8,10 @@ import (
 	"strings"
 
 	"github.com/docker/go-units"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"assay/testcases/lint"
 )
 
 // logLevelFlag is the flag --log, which sets the log level of a process.
@@ -79,9 +82,20 @@ func (s *byteSizeFlag) Set(text string) error {
 	return nil
 }
 
-// explainFlagError names the flag and its value in an error about a flag's value, and
-// says what value is expected.
-func explainFlagError(err error) error {
+// explainFlagError rewrites an error of parsing cmd's flags: for an invalid value it names the
+// flag, the value and what is expected; for an unknown flag the one that was probably meant.
+// It returns other errors unchanged.
+func explainFlagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				names = append(names, flag.Name)
+			}
+		})
+		name := unknown.GetSpecifiedName()
+		return fmt.Errorf("unknown flag --%s: %s", name, suggest("--", lint.NearestWord(name, names), cmd))
+	}
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
 		return err

@@ -39,7 +39,7 @@ type lintFlags struct {
 func (p *cli) newLintCommand() *cobra.Command {
 	f := &lintFlags{format: "console"}
 	cmd := &cobra.Command{
-		Use:   "lint PATH...",
+		Use:   "lint PATH…",
 		Short: "Check case files",
 		Long: `Check the cases in files, folders and glob patterns without running them. Issues
 are printed file by file: error (the case cannot be run, or can never be passed) or

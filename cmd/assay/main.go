@@ -20,6 +20,7 @@ import (
 	"assay/cmd/assay/internal/terminal"
 	"assay/cmd/assay/internal/textlog"
 	"assay/server"
+	"assay/testcases/lint"
 )
 
 func main() { os.Exit(runProgram(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
@@ -104,35 +105,82 @@ grades what it leaves behind, and records every message between them.
 Every flag can also be given in the environment: --out as ASSAY_OUT.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          requireKnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return p.setFlagsFromEnvironment(cmd.Flags())
+			return p.setFlagsFromEnvironment(cmd)
 		},
 	}
 	p.addLogFlags(root.PersistentFlags())
 	root.Version = version
 	root.SetVersionTemplate(versionLine())
 	root.SetHelpFunc(p.printHelp)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlagError(err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return explainFlagError(cmd, err) })
 	root.AddCommand(p.newRunCommand(), p.newServeCommand(), p.newLintCommand(), p.newGradeCommand(), p.newAgentCommand(), p.newMCPCommand(), p.newMockModelCommand(),
 		p.newTraceCommand(), p.newDoctorCommand(), p.newVersionCommand(), p.newCleanupHelperCommand(), p.newSandboxLauncherCommand(), p.newJupyterBridgeCommand())
+	explainArgsErrors(root)
 	return root
 }
 
+// requireKnownCommand returns an error if there are arguments: the first is then not the name
+// of a subcommand. The error names the subcommand that was probably meant.
+func requireKnownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q: %s", args[0], suggest("", lint.NearestWord(args[0], names), cmd))
+}
+
+// explainArgsErrors makes the subcommands of cmd, at every level, answer a wrong number of
+// arguments with their usage.
+func explainArgsErrors(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		explainArgsErrors(sub)
+		check := sub.Args
+		if check == nil {
+			continue
+		}
+		sub.Args = func(cmd *cobra.Command, args []string) error {
+			if check(cmd, args) == nil {
+				return nil
+			}
+			usage := strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
+			if len(args) == 0 {
+				return fmt.Errorf("no arguments: want %s", usage)
+			}
+			return fmt.Errorf("arguments %q: want %s", args, usage)
+		}
+	}
+}
+
+// suggest returns a question whether the user meant the word near, or if that is empty a
+// hint to the help of cmd.
+func suggest(prefix, near string, cmd *cobra.Command) string {
+	if near == "" {
+		return cmd.CommandPath() + " -h lists them"
+	}
+	return "did you mean " + prefix + near + "?"
+}
+
 // setFlagsFromEnvironment sets each flag that was not given from its variable ASSAY_FLAG.
-func (p *cli) setFlagsFromEnvironment(flags *pflag.FlagSet) error {
+func (p *cli) setFlagsFromEnvironment(cmd *cobra.Command) error {
 	var err error
-	flags.VisitAll(func(flag *pflag.Flag) {
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 		value, isSet := p.getenv(name)
 		if flag.Changed || !isSet || err != nil {
 			return
 		}
-		if flagErr := flags.Set(flag.Name, value); flagErr != nil {
-			err = exit.UsageError(fmt.Errorf("%s: %w", name, explainFlagError(flagErr)))
+		if flagErr := cmd.Flags().Set(flag.Name, value); flagErr != nil {
+			err = exit.UsageError(fmt.Errorf("%s: %w", name, explainFlagError(cmd, flagErr)))
 		}
 	})
 	return err

@@ -31,7 +31,7 @@ func (l *issueList) addIssue(code, location, format string, args ...any) *Issue 
 // similar known name, unless none is similar enough or object already has a member with
 // that name.
 func (i *Issue) addRenameFix(key string, known []string, object *pyvalue.Object) {
-	if near := nearestWord(key, known); near != "" && !object.Has(near) {
+	if near := NearestWord(key, known); near != "" && !object.Has(near) {
 		i.Fix = &Fix{Before: toJSON(pyvalue.String(key)), After: toJSON(pyvalue.String(near))}
 	}
 }
@@ -40,7 +40,7 @@ func (i *Issue) addRenameFix(key string, known []string, object *pyvalue.Object)
 // most similar known value, unless none is similar enough.
 func (i *Issue) addCorrectionFix(key string, found pyvalue.Value, known []string) {
 	text, _ := found.(pyvalue.String)
-	if near := nearestWord(string(text), known); near != "" {
+	if near := NearestWord(string(text), known); near != "" {
 		i.addReplacementFix(key, text, pyvalue.String(near))
 	}
 }
@@ -57,10 +57,10 @@ func toJSON(v pyvalue.Value) string {
 	return string(text)
 }
 
-// nearestWord returns the known word that word was probably meant to be, or "" if there
-// is none. One letter in three may differ, but no more than two; case and the kind of
-// separator do not matter.
-func nearestWord(word string, known []string) string {
+// NearestWord returns the known word that word was probably meant to be, or "" if there
+// is none. One letter in three may differ, but no more than two, where two exchanged
+// neighbors count once; case and the kind of separator do not matter.
+func NearestWord(word string, known []string) string {
 	const most = 64 // longer words are no names
 	if len(word) > most {
 		return ""
@@ -75,26 +75,32 @@ func nearestWord(word string, known []string) string {
 	return found
 }
 
-// editDistance returns how many characters must be inserted, deleted or replaced to
-// turn a into b.
+// editDistance returns how many characters must be inserted, deleted, replaced or exchanged
+// with the next one to turn a into b.
 func editDistance(a, b string) int {
 	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1) // distance of the part of a read so far from each beginning of b
-	for j := range row {
-		row[j] = j
+	// distance[i][j] is the distance between the first i characters of a and the first j of b.
+	distance := make([][]int, len(from)+1)
+	for i := range distance {
+		distance[i] = make([]int, len(to)+1)
+		distance[i][0] = i
 	}
-	for i, r := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, s := range to {
-			cost := 1
-			if r == s {
-				cost = 0
+	for j := range distance[0] {
+		distance[0][j] = j
+	}
+	for i := 1; i <= len(from); i++ {
+		for j := 1; j <= len(to); j++ {
+			replaced := distance[i-1][j-1]
+			if from[i-1] != to[j-1] {
+				replaced++
 			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+			distance[i][j] = min(replaced, distance[i-1][j]+1, distance[i][j-1]+1)
+			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
+				distance[i][j] = min(distance[i][j], distance[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(to)]
+	return distance[len(from)][len(to)]
 }
 
 // isAbsent reports whether the value of a member is absent or null.
