@@ -4,52 +4,30 @@ package servertest
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 	"assay/server"
 )
 
-// Arguments of a test binary that plays a subprocess; see Main.
-const (
-	playArgument    = "play"
-	cleanupArgument = "cleanup"
-)
+// playArgument is the first argument of a test binary that plays a role of [RunTests].
+const playArgument = "play"
 
 // RunTests is the TestMain of a package whose test binary plays subprocesses. If the
-// binary was started with [RoleCommand], Main calls play with the role and arguments
-// given there and exits with the status that it returns. Started with flags only, Main runs
-// the tests and requires that no goroutine is left. Any other argument is an error: running
-// the tests would start the binary again and again.
+// binary was started with [RoleCommand], RunTests calls play with the role and arguments
+// given there and exits with the status that it returns. Otherwise it does what
+// [subprocesstest.RunTestsOrRole] does without roles.
 func RunTests(m *testing.M, play func(role string, args []string) int) {
-	args := os.Args[1:]                           //nolint:forbidigo // package for tests
-	if len(args) > 1 && args[0] == playArgument { // args[1] is the role
-		os.Exit(play(args[1], args[2:])) //nolint:forbidigo // as above
-	}
-	if len(args) > 0 && args[0] == cleanupArgument {
-		if err := subprocess.RunCleanupHelper(os.Stdin); err != nil { //nolint:forbidigo // as above
-			os.Exit(1) //nolint:forbidigo // as above
-		}
-		os.Exit(0) //nolint:forbidigo // as above
-	}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		fmt.Fprintf(os.Stderr, "%s: unknown argument %q\n", os.Args[0], args[0]) //nolint:forbidigo // as above
-		os.Exit(2)                                                               //nolint:forbidigo // as above
-	}
-	// Without this the race detector would delay the exit of each subprocess by 1 s.
-	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{
+		playArgument: func(args []string) int { return play(args[0], args[1:]) },
+	})
 }
 
 // RoleCommand returns the command that makes the test binary play a role; see [RunTests]. The
@@ -85,7 +63,7 @@ func StartServer(t testing.TB, cfg server.Config) *Harness { //nolint:thelper //
 	if cfg.Token == "" {
 		cfg.EvalSandbox = true
 	}
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], cleanupArgument}}) //nolint:forbidigo // package for tests
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}}) //nolint:forbidigo // package for tests
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, supervisor.Close()) })
 	web, err := server.New(cfg)

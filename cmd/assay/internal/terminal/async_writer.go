@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sync"
@@ -9,7 +10,7 @@ import (
 
 const (
 	// maxQueuedWrites is the number of writes that an AsyncWriter queues. Further writes
-	// are dropped and counted.
+	// are dropped and their lines counted.
 	maxQueuedWrites = 1024
 
 	// flushTimeout is how long Close of an AsyncWriter, and Clear of a Screen, wait for
@@ -19,14 +20,14 @@ const (
 
 // AsyncWriter is a writer whose Write never waits: logs and progress must not hold up a
 // session because a user has stopped the terminal. It queues up to 1024 writes, drops
-// further ones, and says later how many. It is safe for concurrent use. Close ends it.
+// further ones, and says later how many lines they had. It is safe for concurrent use. Close ends it.
 type AsyncWriter struct {
 	queue   chan []byte
 	drained chan struct{} // closed when the queue is closed and written
 
-	mu      sync.Mutex
-	dropped int // writes since the last one that was queued
-	closed  bool
+	mu           sync.Mutex
+	droppedLines int // in the writes since the last one that was queued
+	closed       bool
 }
 
 // NewAsyncWriter returns a writer that passes on to out what is written. It ignores
@@ -51,14 +52,14 @@ func (w *AsyncWriter) Write(text []byte) (int, error) {
 		return len(text), nil
 	}
 	queued := append([]byte{}, text...)
-	if w.dropped > 0 {
-		queued = append(fmt.Appendf(nil, "[%d lines were left out here]\n", w.dropped), queued...)
+	if w.droppedLines > 0 {
+		queued = append(fmt.Appendf(nil, "[%d lines were left out here]\n", w.droppedLines), queued...)
 	}
 	select {
 	case w.queue <- queued:
-		w.dropped = 0
+		w.droppedLines = 0
 	default:
-		w.dropped++
+		w.droppedLines += max(1, bytes.Count(text, []byte("\n")))
 	}
 	return len(text), nil
 }

@@ -110,8 +110,8 @@ func TestAsyncWriterDoesNotWaitForAStoppedTerminal(t *testing.T) {
 	})
 }
 
-// Dropped writes are counted in front of the next write that is queued.
-func TestAsyncWriterCountsDroppedWrites(t *testing.T) {
+// The lines of dropped writes are counted in front of the next write that is queued.
+func TestAsyncWriterCountsDroppedLines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -122,6 +122,7 @@ func TestAsyncWriterCountsDroppedWrites(t *testing.T) {
 				synctest.Wait()
 			}
 		}
+		_, _ = fmt.Fprint(writer, "two\nlines\n")
 		text := make(chan string)
 		go func() {
 			all, _ := io.ReadAll(in)
@@ -131,7 +132,7 @@ func TestAsyncWriterCountsDroppedWrites(t *testing.T) {
 		_, _ = fmt.Fprintln(writer, "last")
 		writer.Close()
 		require.NoError(t, out.Close())
-		require.Contains(t, <-text, "\n1024\n[3 lines were left out here]\nlast\n")
+		require.Contains(t, <-text, "\n1024\n[5 lines were left out here]\nlast\n")
 	})
 }
 
