@@ -42,7 +42,7 @@ export interface NotebookHolderConfig {
  * Holds the notebook in this page: carries out the actions of the agent and the user, and sends the
  * server what to run.
  */
-export class NotebookHolder implements DocumentOwner {
+export class HolderDocumentOwner implements DocumentOwner {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private restartedAfterVerdict = false;
   /** The notebook differs from what was saved. */

@@ -17,7 +17,7 @@ import { type CommandBackend, createCommands } from "./sessionCommands";
 import { SessionServices } from "./sessionServices";
 import type { ConsoleRole, SessionSnapshot } from "./sessionSnapshot";
 import { UnsentDrafts } from "./unsentDrafts";
-import { NotebookViewer } from "./view";
+import { ViewDocumentOwner } from "./view";
 
 /**
  * A live session of this page, from start to stop; it can be started again. Components read it as
@@ -160,12 +160,12 @@ export class LiveSession {
     const { services, connection } = this;
     const sendToAgent = (message: unknown) => connection.sendToAgent(message);
     const onResumed = () => this.handleResumed();
-    if (this.role === "view") return new NotebookViewer(services, sendToAgent, onResumed);
-    const { NotebookHolder } = await import("./holder"); // loaded on demand: most pages are views
+    if (this.role === "view") return new ViewDocumentOwner(services, sendToAgent, onResumed);
+    const { HolderDocumentOwner } = await import("./holder"); // loaded on demand: most pages are views
     const sendToRun = (message: unknown) => connection.sendToRun(message);
     const language = () => this.kernel.language || "python";
     const isConnected = () => connection.state === "connected";
-    return new NotebookHolder({
+    return new HolderDocumentOwner({
       services,
       consoleId: this.consoleId,
       session: this.session,

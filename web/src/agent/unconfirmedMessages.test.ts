@@ -11,7 +11,7 @@ import {
   userCommands,
 } from "./fakePage";
 import { type ApiAnswers, socketAt } from "./fakeServer";
-import { NotebookViewer } from "./view";
+import { ViewDocumentOwner } from "./view";
 
 resetPageAroundTests();
 
@@ -135,7 +135,7 @@ it("shows the agent's messages if the trace cannot be loaded", async () => {
 });
 
 it("says why the page cannot start, and tries again", async () => {
-  const load = vi.spyOn(NotebookViewer.prototype, "load").mockRejectedValueOnce(new Error("out of order"));
+  const load = vi.spyOn(ViewDocumentOwner.prototype, "load").mockRejectedValueOnce(new Error("out of order"));
   await openPage();
   expect(noticeTexts()).toEqual(["The page could not begin: out of order"]);
   load.mockRestore();

@@ -9,7 +9,7 @@ import type { SessionServices } from "./sessionServices";
  * Shows the notebook that the server holds (role view). Its state and all changes come at /agent,
  * in order.
  */
-export class NotebookViewer implements DocumentOwner {
+export class ViewDocumentOwner implements DocumentOwner {
   private snapshotCount = 0;
   private kernelPid = 0;
 

@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function draw(connection: Partial<Connection>, role: ConsoleRole = "view") {
+function renderConnectionBar(connection: Partial<Connection>, role: ConsoleRole = "view") {
   const retry = vi.fn();
   render(
     <ConnectionBar
@@ -20,59 +20,59 @@ function draw(connection: Partial<Connection>, role: ConsoleRole = "view") {
   return retry;
 }
 
-const words = () => screen.queryByRole("status")?.textContent ?? "";
+const statusText = () => screen.queryByRole("status")?.textContent ?? "";
 
 test.each([
   { state: "connected", code: 1006 } as const,
   { state: "wsConnecting", code: null } as const,
   { state: "disconnected", code: null } as const,
 ])("shows nothing for state $state and close code $code", (connection) => {
-  draw(connection);
+  renderConnectionBar(connection);
   expect(screen.queryByRole("status")).toBeNull();
 });
 
 test("a lost connection shows what happens to edits, counts down to the next try, and can be retried at once", () => {
-  const retry = draw({ code: 1006, retryAt: Date.now() + 3000 });
-  expect(words()).toContain("The connection to the server is lost.");
-  expect(words()).toContain("Your edits are kept");
-  expect(words()).toContain("Next try in 3 s");
+  const retry = renderConnectionBar({ code: 1006, retryAt: Date.now() + 3000 });
+  expect(statusText()).toContain("The connection to the server is lost.");
+  expect(statusText()).toContain("Your edits are kept");
+  expect(statusText()).toContain("Next try in 3 s");
   act(() => vi.advanceTimersByTime(2000));
-  expect(words()).toContain("Next try in 1 s");
+  expect(statusText()).toContain("Next try in 1 s");
   act(() => vi.advanceTimersByTime(5000));
-  expect(words()).toContain("Next try in 0 s");
+  expect(statusText()).toContain("Next try in 0 s");
   fireEvent.click(screen.getByRole("button", { name: "Try now" }));
   expect(retry).toHaveBeenCalledOnce();
 });
 
 test("while connecting there is no countdown and the button is disabled", () => {
-  draw({ state: "wsConnecting", code: 1006 });
-  expect(words()).toContain("Trying…");
+  renderConnectionBar({ state: "wsConnecting", code: 1006 });
+  expect(statusText()).toContain("Trying…");
   expect(screen.getByRole<HTMLButtonElement>("button").disabled).toBe(true);
   expect(vi.getTimerCount()).toBe(0);
 });
 
 test("after an abnormal close the reason is not attributed to the server", () => {
-  draw({ code: 1006, reason: "the server does not answer" });
-  expect(words()).toContain("is lost. The server does not answer. Your edits are kept");
+  renderConnectionBar({ code: 1006, reason: "the server does not answer" });
+  expect(statusText()).toContain("is lost. The server does not answer. Your edits are kept");
 });
 
 test("a console that was opened elsewhere can be used here again", () => {
-  const retry = draw({ code: 4001, reason: "replaced" });
-  expect(words()).toContain("opened somewhere else");
+  const retry = renderConnectionBar({ code: 4001, reason: "replaced" });
+  expect(statusText()).toContain("opened somewhere else");
   fireEvent.click(screen.getByRole("button", { name: "Use it here" }));
   expect(retry).toHaveBeenCalledOnce();
 });
 
 test("a refused holder sees the server's reason and a link to the view", () => {
-  draw({ code: 4009, reason: "the server holds the notebook" }, "holder");
-  expect(words()).toContain("The server says: the server holds the notebook.");
+  renderConnectionBar({ code: 4009, reason: "the server holds the notebook" }, "holder");
+  expect(statusText()).toContain("The server says: the server holds the notebook.");
   expect(screen.getByRole("link", { name: "Open it as a view" }).getAttribute("href")).toContain("role=view");
   expect(screen.queryByRole("button", { name: "Try now" })).toBeNull();
 });
 
 test("a refused view shows that it cannot be viewed, and no link", () => {
-  draw({ code: 4009, reason: "a console holds the notebook" });
-  expect(words()).toContain("cannot be viewed");
+  renderConnectionBar({ code: 4009, reason: "a console holds the notebook" });
+  expect(statusText()).toContain("cannot be viewed");
   expect(screen.queryByRole("link")).toBeNull();
 });
 
@@ -81,25 +81,25 @@ test.each([
   [1008, "refused this connection"],
   [1009, "larger than the server accepts"],
 ])("close code %i shows its explanation and the reason", (code, expected) => {
-  draw({ code, reason: "<b>why</b>" });
-  expect(words()).toContain(expected);
-  expect(words()).toContain("<b>why</b>");
+  renderConnectionBar({ code, reason: "<b>why</b>" });
+  expect(statusText()).toContain(expected);
+  expect(statusText()).toContain("<b>why</b>");
   expect(screen.getByRole("button", { name: "Try now" })).toBeTruthy();
 });
 
 test("a session that could not start shows which process failed and where its output is", () => {
-  draw({
+  renderConnectionBar({
     code: 1008,
     reason: 'session "s" could not start: agent exited with status 1; it printed last: Traceback (mo',
   });
-  expect(words()).toBe(
+  expect(statusText()).toBe(
     "The session could not start. The agent exited with status 1. The log in the panel shows its last output.Try now",
   );
 });
 
 test("close code 1008 with a scheduled retry is shown as a lost connection", () => {
-  draw({ code: 1008, reason: "too slow", retryAt: Date.now() + 1000 });
-  expect(words()).toContain("The connection to the server is lost.");
+  renderConnectionBar({ code: 1008, reason: "too slow", retryAt: Date.now() + 1000 });
+  expect(statusText()).toContain("The connection to the server is lost.");
 });
 
 test("viewAddress keeps the session and sets the role", () => {

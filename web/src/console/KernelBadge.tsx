@@ -7,7 +7,7 @@ import { Badge, type Tone } from "../ui/Badge";
 import { busyCellIds, type KernelState, kernelState } from "./kernelState";
 import styles from "./TopBar.module.css";
 
-const tones: Readonly<Record<KernelState, Tone>> = {
+const kernelStateTones: Readonly<Record<KernelState, Tone>> = {
   starting: "neutral",
   idle: "neutral",
   running: "accent",
@@ -31,7 +31,7 @@ export function KernelBadge({ language, pid, isSilent }: Props) {
   const Icon = isSilent ? CircleAlert : icons[state];
   const title = pid > 0 ? `Kernel, process ${pid}` : "Kernel";
   return (
-    <Badge tone={isSilent ? "bad" : tones[state]} title={title}>
+    <Badge tone={isSilent ? "bad" : kernelStateTones[state]} title={title}>
       <Icon className={styles.icon} aria-hidden="true" />
       <span className={styles.language}>{language.slice(0, 20) || "kernel"}</span>
       <span>{isSilent ? "not responding" : kernelStateText(state, busy)}</span>

@@ -15,13 +15,13 @@ const ReactiveGraph = lazyPart(async () => (await import("../variables/ReactiveG
 
 type TabId = "agent" | "variables" | "graph";
 
-const tabs: readonly { id: TabId; label: string }[] = [
+const sidePanelTabs: readonly { id: TabId; label: string }[] = [
   { id: "agent", label: "Agent" },
   { id: "variables", label: "Variables" },
   { id: "graph", label: "Graph" },
 ];
 
-const isTabId = (value: unknown): value is TabId => tabs.some(({ id }) => id === value);
+const isTabId = (value: unknown): value is TabId => sidePanelTabs.some(({ id }) => id === value);
 
 interface Props {
   session: string;
@@ -53,7 +53,7 @@ export function SidePanel({ session, connected, refusalReason, commandProblem, c
           <X />
         </IconButton>
       )}
-      <Tabs label="Panel" tabs={tabs} current={tab} onChange={show}>
+      <Tabs label="Panel" tabs={sidePanelTabs} current={tab} onChange={show}>
         <div className={styles.part} hidden={tab !== "agent"}>
           <PanelPart name="The agent's panel">
             <AgentPanel

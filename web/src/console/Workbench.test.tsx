@@ -45,16 +45,16 @@ vi.mock("../variables/ReactiveGraph", () => ({
   },
 }));
 
-let wide = true;
+let isWideScreen = true;
 const requests: NavigationRequest[] = [];
 
 beforeEach(() => {
-  wide = true;
+  isWideScreen = true;
   requests.length = 0;
   localStorage.clear();
   vi.stubGlobal("innerWidth", 1280);
   vi.stubGlobal("matchMedia", () => ({
-    matches: !wide,
+    matches: !isWideScreen,
     addEventListener: () => undefined,
     removeEventListener: () => undefined,
   }));
@@ -66,7 +66,7 @@ afterEach(() => {
 
 const connection = { state: "connected" as const, code: null, reason: "", retryAt: null, retry: () => undefined };
 
-function draw(more: Partial<SessionSnapshot> = {}, commands = fakeCommands()) {
+function renderWorkbench(more: Partial<SessionSnapshot> = {}, commands = fakeCommands()) {
   const store = createStore();
   const live: SessionSnapshot = {
     store,
@@ -103,53 +103,53 @@ function draw(more: Partial<SessionSnapshot> = {}, commands = fakeCommands()) {
   };
 }
 
-const created = (id: string, type: string, position: number, source = "x"): OutgoingMessage => ({
+const cellCreatedMessage = (id: string, type: string, position: number, source = "x"): OutgoingMessage => ({
   type: "notebook_event",
   event: "cell_created",
   cell: { cell_id: id, cell_type: type, source, display_name: "", rev: 1 },
   position,
 });
-const button = (name: string | RegExp) => screen.getByRole<HTMLButtonElement>("button", { name });
+const getButton = (name: string | RegExp) => screen.getByRole<HTMLButtonElement>("button", { name });
 
 const fourCells = [
-  created("a", "code", 0),
-  created("b", "markdown", 1),
-  created("c", "code", 2),
-  created("d", "code", 3, " "),
+  cellCreatedMessage("a", "code", 0),
+  cellCreatedMessage("b", "markdown", 1),
+  cellCreatedMessage("c", "code", 2),
+  cellCreatedMessage("d", "code", 3, " "),
 ];
 const runs = (commands: Commands) => vi.mocked(commands.runCell).mock.calls.map(([id]) => id);
 /** Returns the messages of one run of a cell. */
-const ran = (cell_id: string, run_sequencer: number, status = "ok"): OutgoingMessage[] => [
+const runMessages = (cell_id: string, run_sequencer: number, status = "ok"): OutgoingMessage[] => [
   { type: "start_cell", cell_id, run_sequencer },
   { type: "cell_result", cell_id, run_sequencer, status },
 ];
 
 test("Run all runs all code cells in order, also empty ones, whose edits may not be saved yet", async () => {
-  const { commands, tell } = draw();
-  expect(button("Run all").disabled).toBe(true);
+  const { commands, tell } = renderWorkbench();
+  expect(getButton("Run all").disabled).toBe(true);
   await tell("notebook", ...fourCells);
-  fireEvent.click(button("Run all"));
+  fireEvent.click(getButton("Run all"));
   expect(runs(commands)).toEqual(["a"]);
-  expect(button("Running 1 of 3").disabled).toBe(true);
+  expect(getButton("Running 1 of 3").disabled).toBe(true);
   await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
   await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
   expect(runs(commands)).toEqual(["a"]);
   await tell("kernel>server", { type: "cell_result", cell_id: "a", run_sequencer: 1, status: "ok" });
   expect(runs(commands)).toEqual(["a", "c"]);
-  await tell("kernel>server", ...ran("c", 2));
-  await tell("kernel>server", ...ran("d", 3));
+  await tell("kernel>server", ...runMessages("c", 2));
+  await tell("kernel>server", ...runMessages("d", 3));
   expect(runs(commands)).toEqual(["a", "c", "d"]);
-  expect(button("Run all").disabled).toBe(false);
+  expect(getButton("Run all").disabled).toBe(false);
   expect(screen.queryByRole("img", { name: "Error" })).toBeNull();
 });
 
 test("the notebook gets the reason why no cell can be added", async () => {
-  const { tell } = draw();
+  const { tell } = renderWorkbench();
   expect(screen.getByText("cells can be added")).toBeTruthy();
   await tell("server>console", { type: "eval_result", outcome: "completed" });
   expect(screen.getByText(/^The attempt has ended/)).toBeTruthy();
   cleanup();
-  const holder = draw({ role: "holder" });
+  const holder = renderWorkbench({ role: "holder" });
   await holder.tell("server>console", { type: "eval_result", outcome: "completed" });
   expect(screen.getByText("cells can be added")).toBeTruthy();
 });
@@ -158,48 +158,48 @@ test.each([
   ["error", "Run all stopped at cell 1, which raised an error. The 2 cells after it did not run."],
   ["interrupted", "Run all stopped at cell 1, which was interrupted. The 2 cells after it did not run."],
 ])("the first cell that ends with %s is the last that is run", async (status, told) => {
-  const { commands, tell } = draw();
+  const { commands, tell } = renderWorkbench();
   await tell("notebook", ...fourCells);
-  fireEvent.click(button("Run all"));
-  await tell("kernel>server", ...ran("a", 1, status));
+  fireEvent.click(getButton("Run all"));
+  await tell("kernel>server", ...runMessages("a", 1, status));
   expect(runs(commands)).toEqual(["a"]);
   expect(screen.getByText(told)).toBeTruthy();
-  await tell("kernel>server", ...ran("a", 2));
+  await tell("kernel>server", ...runMessages("a", 2));
   expect(runs(commands)).toEqual(["a"]);
-  fireEvent.click(button("Run all"));
+  fireEvent.click(getButton("Run all"));
   expect(runs(commands)).toEqual(["a", "a"]);
 });
 
 test("Run all ends when the kernel ends, the connection is lost, or Stop is pressed", async () => {
-  const { commands, tell, change } = draw();
+  const { commands, tell, change } = renderWorkbench();
   await tell("notebook", ...fourCells);
-  fireEvent.click(button("Run all"));
+  fireEvent.click(getButton("Run all"));
   await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
   await tell("session", { type: "managed_process_exit", name: "kernel" });
   expect(screen.getByText(/stopped at cell 1, because the kernel ended/)).toBeTruthy();
   await tell("kernel>server", { type: "ready" });
-  fireEvent.click(button("Run all"));
-  fireEvent.click(button("Stop"));
-  await tell("kernel>server", ...ran("a", 1));
+  fireEvent.click(getButton("Run all"));
+  fireEvent.click(getButton("Stop"));
+  await tell("kernel>server", ...runMessages("a", 1));
   expect(runs(commands)).toEqual(["a", "a"]);
-  fireEvent.click(button("Run all"));
+  fireEvent.click(getButton("Run all"));
   change({ connection: { ...connection, state: "disconnected", code: 1006, retryAt: 1 } });
   expect(screen.getByText(/stopped after cell 1 of 3. There is no connection/)).toBeTruthy();
-  await tell("kernel>server", ...ran("a", 2));
+  await tell("kernel>server", ...runMessages("a", 2));
   expect(runs(commands)).toEqual(["a", "a", "a"]);
 });
 
 test("Run all skips a deleted cell and stops at a cell that does not start", async () => {
   vi.useFakeTimers();
   try {
-    const { commands, tell } = draw();
+    const { commands, tell } = renderWorkbench();
     await tell("notebook", ...fourCells);
-    fireEvent.click(button("Run all"));
+    fireEvent.click(getButton("Run all"));
     await tell("notebook", { type: "notebook_event", event: "cell_deleted", cell_id: "a" });
     expect(runs(commands)).toEqual(["a", "c"]);
     act(() => vi.advanceTimersByTime(20_000));
     expect(screen.getByText(/stopped at cell 2, which did not start. The cell after it did not/)).toBeTruthy();
-    await tell("kernel>server", ...ran("c", 1));
+    await tell("kernel>server", ...runMessages("c", 1));
     expect(runs(commands)).toEqual(["a", "c"]);
   } finally {
     vi.useRealTimers();
@@ -207,28 +207,28 @@ test("Run all skips a deleted cell and stops at a cell that does not start", asy
 });
 
 test("Stop stops the running and queued cells, the last first", async () => {
-  const { commands, tell } = draw();
-  await tell("notebook", created("a", "code", 0), created("b", "code", 1));
-  expect(button("Stop").disabled).toBe(true);
+  const { commands, tell } = renderWorkbench();
+  await tell("notebook", cellCreatedMessage("a", "code", 0), cellCreatedMessage("b", "code", 1));
+  expect(getButton("Stop").disabled).toBe(true);
   await tell(
     "server>kernel",
     { type: "run_cell", cell_id: "a", code: "x" },
     { type: "run_cell", cell_id: "b", code: "x" },
   );
   expect(document.title).toBe("● running – Assay");
-  fireEvent.click(button("Stop"));
+  fireEvent.click(getButton("Stop"));
   expect(vi.mocked(commands.stopCell).mock.calls).toEqual([["b"], ["a"]]);
 });
 
 test("a warning is shown while the kernel does not react to a stop request", async () => {
   vi.useFakeTimers();
   try {
-    const { commands, tell } = draw();
+    const { commands, tell } = renderWorkbench();
     const sent = (cell_id: string) => tell("server>kernel", { type: "run_cell", cell_id, code: "x" });
-    await tell("notebook", created("a", "code", 0), created("b", "code", 1));
+    await tell("notebook", cellCreatedMessage("a", "code", 0), cellCreatedMessage("b", "code", 1));
     await tell("kernel>server", { type: "ready" });
     await sent("a");
-    fireEvent.click(button("Stop"));
+    fireEvent.click(getButton("Stop"));
     act(() => vi.advanceTimersByTime(6999));
     expect(screen.queryByRole("alert")).toBeNull();
     act(() => vi.advanceTimersByTime(1));
@@ -239,7 +239,7 @@ test("a warning is shown while the kernel does not react to a stop request", asy
     await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
     expect(screen.queryByRole("alert")).toBeNull();
     await sent("b");
-    fireEvent.click(button("Stop"));
+    fireEvent.click(getButton("Stop"));
     await tell("kernel>server", { type: "cell_result", cell_id: "a", run_sequencer: 1, status: "interrupted" });
     await tell("kernel>server", { type: "start_cell", cell_id: "b", run_sequencer: 2 });
     act(() => vi.advanceTimersByTime(7000));
@@ -252,10 +252,10 @@ test("a warning is shown while the kernel does not react to a stop request", asy
 test("a cell queued behind a running one is not expected to stop at once", async () => {
   vi.useFakeTimers();
   try {
-    const { commands, tell } = draw();
-    await tell("notebook", created("a", "code", 0), created("b", "code", 1));
+    const { commands, tell } = renderWorkbench();
+    await tell("notebook", cellCreatedMessage("a", "code", 0), cellCreatedMessage("b", "code", 1));
     await tell("server>kernel", { type: "run_cell", cell_id: "b", code: "x" });
-    fireEvent.click(button("Stop"));
+    fireEvent.click(getButton("Stop"));
     expect(commands.stopCell).toHaveBeenCalledExactlyOnceWith("b");
     await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
     act(() => vi.advanceTimersByTime(7000));
@@ -266,58 +266,58 @@ test("a cell queued behind a running one is not expected to stop at once", async
 });
 
 test("restarting a live kernel asks for confirmation, restarting a dead one does not", async () => {
-  const { commands, store } = draw();
-  fireEvent.click(button("Restart kernel"));
+  const { commands, store } = renderWorkbench();
+  fireEvent.click(getButton("Restart kernel"));
   fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Cancel" }));
   expect(commands.restart).not.toHaveBeenCalled();
   await act(async () => store.update((state) => ({ ...state, notebook: { ...state.notebook, kernel: "dead" } })));
   expect(document.title).toBe("○ kernel dead – Assay");
-  fireEvent.click(button("Restart kernel"));
+  fireEvent.click(getButton("Restart kernel"));
   expect(commands.restart).toHaveBeenCalledExactlyOnceWith("kernel");
 });
 
 test("the add buttons ask the notebook to add a cell", () => {
-  draw();
-  fireEvent.click(button("Markdown"));
-  fireEvent.click(button("Code"));
+  renderWorkbench();
+  fireEvent.click(getButton("Markdown"));
+  fireEvent.click(getButton("Code"));
   expect(requests).toEqual([{ add: "markdown" }, { add: "code" }]);
 });
 
 test("dismissing a notice of the session is passed to the session", () => {
   const dismiss = vi.fn();
   const notices = [1, 2, 3, 4].map((id) => ({ id, kind: "info" as const, text: `notice ${id}` }));
-  draw({ notices, dismiss });
+  renderWorkbench({ notices, dismiss });
   expect(screen.queryByText("notice 1")).toBeNull();
   fireEvent.click(screen.getAllByRole("button", { name: "Dismiss" })[0] as HTMLElement);
   expect(dismiss).toHaveBeenLastCalledWith(2);
-  fireEvent.click(button(/1 older/));
+  fireEvent.click(getButton(/1 older/));
   expect(dismiss).toHaveBeenCalledTimes(5);
 });
 
 test("a console that does not own the session shows a dismissible notice, and disabled buttons say why", async () => {
-  const { tell } = draw({ isOwner: false });
-  await tell("notebook", created("a", "code", 0));
+  const { tell } = renderWorkbench({ isOwner: false });
+  await tell("notebook", cellCreatedMessage("a", "code", 0));
   expect(screen.getByText(/Only that console can run cells/)).toBeTruthy();
-  expect(button("Run all").disabled).toBe(true);
-  expect(button("Run all").title).toContain("Another console owns this session.");
-  fireEvent.click(button("Dismiss"));
+  expect(getButton("Run all").disabled).toBe(true);
+  expect(getButton("Run all").title).toContain("Another console owns this session.");
+  fireEvent.click(getButton("Dismiss"));
   expect(screen.queryByText(/Only that console can run cells/)).toBeNull();
 });
 
 test("after a verdict no cell can run or be added, but the kernel can be restarted", async () => {
-  const { tell } = draw();
-  await tell("notebook", created("a", "code", 0));
-  expect(button("Run all").disabled).toBe(false);
+  const { tell } = renderWorkbench();
+  await tell("notebook", cellCreatedMessage("a", "code", 0));
+  expect(getButton("Run all").disabled).toBe(false);
   await tell("server>console", { type: "eval_result", case_id: "a", outcome: "completed", passed: true, graders: [] });
   for (const name of ["Run all", "Code", "Markdown"]) {
-    expect(button(name).disabled).toBe(true);
-    expect(button(name).title).toContain("The attempt has ended.");
+    expect(getButton(name).disabled).toBe(true);
+    expect(getButton(name).title).toContain("The attempt has ended.");
   }
-  expect(button("Restart kernel").disabled).toBe(false);
+  expect(getButton("Restart kernel").disabled).toBe(false);
 });
 
 test("the session's phase is shown until the notebook is loaded", () => {
-  const { change } = draw({ connection: { ...connection, state: "disconnected" }, phase: "starting" });
+  const { change } = renderWorkbench({ connection: { ...connection, state: "disconnected" }, phase: "starting" });
   expect(screen.getByText(/Starting the kernel and the agent/)).toBeTruthy();
   expect(screen.queryByText("the notebook")).toBeNull();
   change({ phase: "running", connection: { ...connection, state: "connected" } });
@@ -325,7 +325,10 @@ test("the session's phase is shown until the notebook is loaded", () => {
 });
 
 test("a refused holder shows no notebook, and no cell can be added", async () => {
-  const { tell } = draw({ role: "holder", connection: { ...connection, state: "disconnected", code: 4009 } });
+  const { tell } = renderWorkbench({
+    role: "holder",
+    connection: { ...connection, state: "disconnected", code: 4009 },
+  });
   await tell("session", { type: "state", state: "ready" });
   expect(screen.getByText("Nothing to show.")).toBeTruthy();
   expect(screen.queryByText("the notebook")).toBeNull();
@@ -333,52 +336,52 @@ test("a refused holder shows no notebook, and no cell can be added", async () =>
   expect(screen.queryByText("starting")).toBeNull();
   expect(screen.queryByRole("button", { name: "Try now" })).toBeNull();
   expect(screen.getByRole("link", { name: "Open it as a view" })).toBeTruthy();
-  expect(button("Code").disabled).toBe(true);
+  expect(getButton("Code").disabled).toBe(true);
 });
 
 test("a holder without connection can still add cells", async () => {
-  const { tell, change } = draw({ role: "holder" });
-  await tell("notebook", created("a", "code", 0));
+  const { tell, change } = renderWorkbench({ role: "holder" });
+  await tell("notebook", cellCreatedMessage("a", "code", 0));
   change({ role: "holder", connection: { ...connection, state: "disconnected", code: 1006 } });
   expect(screen.getByText("holds the notebook")).toBeTruthy();
-  expect(button("Code").disabled).toBe(false);
-  expect(button("Run all").disabled).toBe(true);
+  expect(getButton("Code").disabled).toBe(false);
+  expect(getButton("Run all").disabled).toBe(true);
 });
 
 test("a loaded notebook stays when the connection is lost", async () => {
-  const { tell, change } = draw();
-  await tell("notebook", created("a", "code", 0));
+  const { tell, change } = renderWorkbench();
+  await tell("notebook", cellCreatedMessage("a", "code", 0));
   change({ connection: { ...connection, state: "disconnected", code: 1006 } });
   expect(screen.getByText("the notebook")).toBeTruthy();
   expect(document.title).toBe("○ disconnected – Assay");
 });
 
 test("the agent's tab keeps its draft while another tab is shown, and the current tab is remembered", async () => {
-  draw();
+  renderWorkbench();
   fireEvent.change(await screen.findByLabelText("Ask the agent"), { target: { value: "half" } });
   expect(screen.queryByText("the variables")).toBeNull();
   fireEvent.click(screen.getByRole("tab", { name: "Variables" }));
   expect(await screen.findByText("the variables")).toBeTruthy();
-  fireEvent.click(button("Close the panel"));
-  fireEvent.click(button("Open the panel"));
+  fireEvent.click(getButton("Close the panel"));
+  fireEvent.click(getButton("Open the panel"));
   fireEvent.click(screen.getByRole("tab", { name: "Agent" }));
   expect(screen.getByLabelText<HTMLTextAreaElement>("Ask the agent").value).toBe("half");
   fireEvent.click(screen.getByRole("tab", { name: "Variables" }));
   cleanup();
-  draw();
+  renderWorkbench();
   expect(screen.getByRole("tab", { name: "Variables" }).getAttribute("aria-selected")).toBe("true");
 });
 
 test("an error in one tab does not affect the others", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
-  draw();
+  renderWorkbench();
   fireEvent.click(screen.getByRole("tab", { name: "Graph" }));
   expect((await screen.findByRole("alert")).textContent).toContain("The graph could not be shown");
   expect(screen.getByText("the notebook")).toBeTruthy();
 });
 
 test("keys change the panel's width within its limits, and it is remembered", () => {
-  draw();
+  renderWorkbench();
   const line = screen.getByRole("separator");
   fireEvent.keyDown(line, { key: "ArrowLeft" });
   expect(line.getAttribute("aria-valuenow")).toBe("444");
@@ -386,20 +389,20 @@ test("keys change the panel's width within its limits, and it is remembered", ()
   fireEvent.keyDown(line, { key: "ArrowRight" });
   expect(line.getAttribute("aria-valuenow")).toBe("280");
   cleanup();
-  draw();
+  renderWorkbench();
   expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("280");
 });
 
 test("in a small window the panel is initially narrower than half of it", () => {
   vi.stubGlobal("innerWidth", 800);
-  draw();
+  renderWorkbench();
   expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("320");
 });
 
 test("a notice says that outputs are of an earlier kernel, until it is dismissed", async () => {
-  const { tell, change } = draw();
+  const { tell, change } = renderWorkbench();
   const output = { output_type: "stream", name: "stdout", text: "1" };
-  await tell("notebook", created("a", "code", 0));
+  await tell("notebook", cellCreatedMessage("a", "code", 0));
   await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
   await tell(
     "kernel>server",
@@ -412,7 +415,7 @@ test("a notice says that outputs are of an earlier kernel, until it is dismissed
   expect(screen.queryByText("The kernel was replaced.")).toBeNull();
   await tell("server>console", { type: "managed_process_exit", name: "kernel", exit_code: 1 }, ready);
   expect(screen.getByText("The kernel was replaced.")).toBeTruthy();
-  fireEvent.click(button("Dismiss"));
+  fireEvent.click(getButton("Dismiss"));
   expect(screen.queryByText("The kernel was replaced.")).toBeNull();
   change({ kernelPid: 8 });
   expect(screen.getByText("The kernel was replaced.")).toBeTruthy();
@@ -423,16 +426,16 @@ test("a notice says that outputs are of an earlier kernel, until it is dismissed
 test("invalid stored settings are ignored", () => {
   localStorage.setItem("assay.console.panel.width", '"wide"');
   localStorage.setItem("assay.console.tab", "{");
-  draw();
+  renderWorkbench();
   expect(screen.getByRole("separator").getAttribute("aria-valuenow")).toBe("420");
   expect(screen.getByRole("tab", { name: "Agent" }).getAttribute("aria-selected")).toBe("true");
 });
 
 test("in a narrow window the panel covers the notebook and takes the focus, and Esc returns it", () => {
-  wide = false;
-  draw();
+  isWideScreen = false;
+  renderWorkbench();
   expect(screen.queryByRole("tab", { name: "Agent" })).toBeNull();
-  const open = button("Open the panel");
+  const open = getButton("Open the panel");
   open.focus();
   fireEvent.click(open);
   const panel = screen.getByRole("complementary", { name: "Panel" });
@@ -444,7 +447,7 @@ test("in a narrow window the panel covers the notebook and takes the focus, and 
 });
 
 test("the tab's title shows the verdict and what the agent is doing", async () => {
-  const { tell } = draw();
+  const { tell } = renderWorkbench();
   expect(document.title).toBe("default – Assay");
   await tell("agent>server", { type: "agent_status", status: "thinking" });
   expect(document.title).toBe("● agent thinking – Assay");

@@ -4,7 +4,7 @@ import type { Entry, OutgoingMessage } from "../protocol/messages";
 import { initialState, reduceEntries } from "../store/reducer";
 import { ipynbOf } from "./ipynb";
 
-const created = (
+const createdCellMessage = (
   cell_id: string,
   cell_type: string,
   source: string,
@@ -25,30 +25,35 @@ function notebook(cells: readonly OutgoingMessage[], frames: readonly OutgoingMe
   return reduceEntries(initialState, entries).notebook;
 }
 
-const output = (shown: Record<string, unknown>): OutgoingMessage => ({
+const outputMessage = (shown: Record<string, unknown>): OutgoingMessage => ({
   type: "cell_output",
   cell_id: "a",
   run_sequencer: 7,
   output: shown,
 });
-const read = (text: string) => JSON.parse(text) as { cells: Record<string, unknown>[] } & Record<string, unknown>;
+const parseNotebook = (text: string) =>
+  JSON.parse(text) as { cells: Record<string, unknown>[] } & Record<string, unknown>;
 
 test("ipynbOf writes cells, outputs and execution counts as nbformat has them", () => {
-  const file = read(
+  const file = parseNotebook(
     ipynbOf(
       notebook(
-        [created("a", "code", "x\ny\n", 0, "Sum"), created("b", "markdown", "# é", 1), created("c", "code", "", 2)],
+        [
+          createdCellMessage("a", "code", "x\ny\n", 0, "Sum"),
+          createdCellMessage("b", "markdown", "# é", 1),
+          createdCellMessage("c", "code", "", 2),
+        ],
         [
           { type: "start_cell", cell_id: "a", run_sequencer: 7 },
           { type: "kernel_stdio", active_cell: "a", stream: "stdout", data: "1\n2" },
-          output({
+          outputMessage({
             output_type: "execute_result",
             execution_count: 7,
             data: { "text/plain": "3", "image/png": "aGk=" },
             metadata: {},
             transient: { display_id: "d" },
           }),
-          output({ output_type: "error", ename: "E", evalue: "v", traceback: ["t"] }),
+          outputMessage({ output_type: "error", ename: "E", evalue: "v", traceback: ["t"] }),
           { type: "cell_result", cell_id: "a", run_sequencer: 7, status: "error" },
         ],
       ),
@@ -84,8 +89,8 @@ test("ipynbOf writes cells, outputs and execution counts as nbformat has them", 
 });
 
 test("ipynbOf replaces invalid and repeated cell ids and keeps the originals in the metadata", () => {
-  const cells = ["cell-1", "a b", "<>", "c"].map((id, at) => created(id, "markdown", "", at));
-  expect(read(ipynbOf(notebook(cells), "r")).cells.map(({ id, metadata }) => [id, metadata])).toEqual([
+  const cells = ["cell-1", "a b", "<>", "c"].map((id, at) => createdCellMessage(id, "markdown", "", at));
+  expect(parseNotebook(ipynbOf(notebook(cells), "r")).cells.map(({ id, metadata }) => [id, metadata])).toEqual([
     ["cell-1", {}],
     ["cell-2", { assay: { cell_id: "a b" } }],
     ["cell-3", { assay: { cell_id: "<>" } }],
@@ -96,18 +101,18 @@ test("ipynbOf replaces invalid and repeated cell ids and keeps the originals in 
 test("ipynbOf notes values that were left out", () => {
   const large = { "image/png": { mime: "image/png", bytes: 9e7 } };
   const shown = notebook(
-    [created("a", "code", "", 0)],
+    [createdCellMessage("a", "code", "", 0)],
     [
       { type: "start_cell", cell_id: "a", run_sequencer: 7 },
-      output({ output_type: "display_data", data: large, metadata: {} }),
-      output({
+      outputMessage({ output_type: "display_data", data: large, metadata: {} }),
+      outputMessage({
         output_type: "display_data",
         data: { ...large, "text/plain": "<Figure>", "application/json": { a: 1 } },
         metadata: null,
       }),
     ],
   );
-  expect(read(ipynbOf(shown, "python")).cells[0]?.outputs).toEqual([
+  expect(parseNotebook(ipynbOf(shown, "python")).cells[0]?.outputs).toEqual([
     { output_type: "display_data", data: { "text/plain": ["[image/png is not in this file]"] }, metadata: {} },
     { output_type: "display_data", data: { "text/plain": ["<Figure>"], "application/json": { a: 1 } }, metadata: {} },
   ]);

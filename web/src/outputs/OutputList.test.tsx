@@ -7,7 +7,7 @@ import { OutputList } from "./OutputList";
 
 afterEach(cleanup);
 
-const stream = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
+const streamOutput = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
 const rich = (data: Record<string, unknown>, metadata = {}): Output => ({
   output_type: "display_data",
   data,
@@ -16,7 +16,7 @@ const rich = (data: Record<string, unknown>, metadata = {}): Output => ({
 const lines = (n: number) => Array.from({ length: n }, (_, i) => `line ${i + 1}`).join("\n");
 
 test("a long text shows its first 40 and last 20 lines, and a button shows all of it", () => {
-  render(<OutputList outputs={[stream(lines(12_345))]} />);
+  render(<OutputList outputs={[streamOutput(lines(12_345))]} />);
   expect(screen.getByText("line 40")).toBeTruthy();
   expect(screen.queryByText("line 41")).toBeNull();
   expect(screen.queryByText("line 12325")).toBeNull();
@@ -83,7 +83,7 @@ test("cells named in a traceback are links with the cell's number; a deleted cel
   const warning = `<cell ${id}>:1: UserWarning: old`;
   const { container: printed } = render(
     <StoreProvider value={store}>
-      <OutputList outputs={[{ ...stream(warning), name: "stderr" } as Output, stream(warning)]} />
+      <OutputList outputs={[{ ...streamOutput(warning), name: "stderr" } as Output, streamOutput(warning)]} />
     </StoreProvider>,
   );
   expect(printed.textContent).toBe(`stderrcell 2:1: UserWarning: old${warning}`);
@@ -159,7 +159,7 @@ test.each([
   { output_type: "stream" },
   { output_type: "stream", text: 5, name: {} },
 ])("a malformed output does not affect the next one: %j", (output) => {
-  render(<OutputList outputs={[output as unknown as Output, stream("after")]} />);
+  render(<OutputList outputs={[output as unknown as Output, streamOutput("after")]} />);
   expect(screen.getByText("after")).toBeTruthy();
 });
 
@@ -183,10 +183,10 @@ test("an output whose rendering throws is replaced by the error and its plain te
       throw new Error("no keys today");
     },
   });
-  const { rerender } = render(<OutputList outputs={[rich(trap), stream("after")]} />);
+  const { rerender } = render(<OutputList outputs={[rich(trap), streamOutput("after")]} />);
   expect(screen.getByRole("alert").textContent).toBe("Output 1 could not be shown: no keys todayits text");
   expect(screen.getByText("after")).toBeTruthy();
-  rerender(<OutputList outputs={[rich(data), stream("after")]} />);
+  rerender(<OutputList outputs={[rich(data), streamOutput("after")]} />);
   expect(screen.queryByRole("alert")).toBeNull();
   expect(screen.getByText("its text")).toBeTruthy();
 });

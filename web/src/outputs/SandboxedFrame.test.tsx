@@ -2,7 +2,7 @@ import { act, cleanup, fireEvent, render } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { requestedHeightOf, SandboxedFrame } from "./SandboxedFrame";
 
-let seen: (intersecting: boolean) => void;
+let reportIntersection: (intersecting: boolean) => void;
 let ports: { port1: Port; port2: object }[];
 
 interface Port {
@@ -18,7 +18,7 @@ beforeEach(() => {
     "IntersectionObserver",
     class {
       constructor(f: (entries: { isIntersecting: boolean }[]) => void) {
-        seen = (isIntersecting) => act(() => f([{ isIntersecting }]));
+        reportIntersection = (isIntersecting) => act(() => f([{ isIntersecting }]));
       }
       observe() {}
       disconnect() {}
@@ -42,9 +42,9 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const wait = (ms: number) => act(() => vi.advanceTimersByTime(ms));
+const advanceTimersMs = (ms: number) => act(() => vi.advanceTimersByTime(ms));
 
-function shown() {
+function renderFrame() {
   const of = {};
   const frame = (
     <SandboxedFrame page="html" content={{ html: "<p>x</p>" }} title="HTML output" height={120} outputKey={of} />
@@ -56,41 +56,41 @@ function shown() {
 }
 
 test("a frame is mounted when it comes near the viewport, and removed a minute after it is gone", () => {
-  const { iframe } = shown();
+  const { iframe } = renderFrame();
   expect(iframe()).toBeNull();
-  seen(true);
+  reportIntersection(true);
   expect(iframe()).toBeNull();
-  wait(200);
+  advanceTimersMs(200);
   expect(iframe()).not.toBeNull();
-  seen(false);
-  wait(30_000);
+  reportIntersection(false);
+  advanceTimersMs(30_000);
   expect(iframe()).not.toBeNull();
-  wait(31_000);
+  advanceTimersMs(31_000);
   expect(iframe()).toBeNull();
 });
 
 test("a frame that is near for less than 120 ms is not loaded", () => {
-  const { iframe } = shown();
-  seen(true);
-  wait(50);
-  seen(false);
-  wait(1000);
+  const { iframe } = renderFrame();
+  reportIntersection(true);
+  advanceTimersMs(50);
+  reportIntersection(false);
+  advanceTimersMs(1000);
   expect(iframe()).toBeNull();
 });
 
 test("a frame is sandboxed and has no permissions", () => {
-  const { iframe } = shown();
-  seen(true);
-  wait(200);
+  const { iframe } = renderFrame();
+  reportIntersection(true);
+  advanceTimersMs(200);
   expect(iframe()?.getAttribute("sandbox")).toBe("allow-scripts");
   expect(iframe()?.getAttribute("allow")).toBe("");
   expect(iframe()?.getAttribute("src")).toBe("/frame/html.html");
 });
 
 test("a frame gets its content once, and nothing when it has navigated", () => {
-  const { iframe } = shown();
-  seen(true);
-  wait(200);
+  const { iframe } = renderFrame();
+  reportIntersection(true);
+  advanceTimersMs(200);
   const frame = iframe() as HTMLIFrameElement;
   const post = vi.fn();
   Object.defineProperty(frame, "contentWindow", { value: { postMessage: post } });
@@ -101,9 +101,9 @@ test("a frame gets its content once, and nothing when it has navigated", () => {
 });
 
 test("a frame can report its height within limits; other messages are ignored, and the height is remembered", () => {
-  const { frame, iframe, height, unmount } = shown();
-  seen(true);
-  wait(200);
+  const { frame, iframe, height, unmount } = renderFrame();
+  reportIntersection(true);
+  advanceTimersMs(200);
   fireEvent.load(iframe() as HTMLIFrameElement);
   const say = (data: unknown) => act(() => ports[0]?.port1.onmessage?.({ data }));
   say({ height: 333.2 });

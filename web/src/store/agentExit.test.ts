@@ -3,23 +3,23 @@ import { entryOf } from "../protocol/fakeMessages";
 import type { Hop } from "../protocol/messages";
 import { createStore } from "./store";
 
-function after(...messages: [Hop, number, unknown][]) {
+function stateAfterEntries(...messages: [Hop, number, unknown][]) {
   const store = createStore();
   store.apply(messages.map(([hop, seq, msg]) => entryOf(seq, hop, msg)));
   return store.get();
 }
 
-const exit = { type: "managed_process_exit", name: "agent", exit_code: 0, signal: "" };
+const agentExitMessage = { type: "managed_process_exit", name: "agent", exit_code: 0, signal: "" };
 const status = (word: string) => ({ type: "agent_status", status: word });
 
 test("a late status of an agent that has ended is ignored", () => {
-  const { agent } = after(["server>console", 0, exit], ["agent>server", 5, status("thinking")]);
+  const { agent } = stateAfterEntries(["server>console", 0, agentExitMessage], ["agent>server", 5, status("thinking")]);
   expect(agent.status).toBe("gone");
 });
 
 test("an agent that starts after another has ended is ready", () => {
-  const { agent } = after(
-    ["server>console", 0, exit],
+  const { agent } = stateAfterEntries(
+    ["server>console", 0, agentExitMessage],
     ["agent>server", 5, status("ready")],
     ["agent>server", 6, status("thinking")],
   );
@@ -28,6 +28,6 @@ test("an agent that starts after another has ended is ready", () => {
 
 test("a grader's error is kept as text, also if it is {kind, text}", () => {
   const graders = [{ error: { kind: "timeout", text: "no answer" } }, { error: "why" }, { error: null }, { error: {} }];
-  const { verdict } = after(["server>console", 0, { type: "eval_result", graders }]);
+  const { verdict } = stateAfterEntries(["server>console", 0, { type: "eval_result", graders }]);
   expect(verdict?.graders.map((grader) => grader.error)).toEqual(["timeout: no answer", "why", null, "of no kind"]);
 });

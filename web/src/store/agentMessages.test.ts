@@ -4,34 +4,34 @@ import type { Entry, Hop } from "../protocol/messages";
 import { initialState, reduceEntries } from "./reducer";
 import type { Item, State } from "./state";
 
-function at(seq: number, msg: object, hop: Hop = "agent>server"): Entry {
+function agentEntry(seq: number, msg: object, hop: Hop = "agent>server"): Entry {
   return entryOf(seq, hop, msg);
 }
 
-function says(seq: number, role: string, content: unknown, request?: string): Entry {
+function historyEntry(seq: number, role: string, content: unknown, request?: string): Entry {
   const entry = { type: "anthropic_message", role, content, ...(request === undefined ? {} : { request_id: request }) };
-  return at(seq, { type: "agent_history_updated", entry });
+  return agentEntry(seq, { type: "agent_history_updated", entry });
 }
 
-function asks(seq: number, query: string, request = "", hop: Hop = "server>agent"): Entry {
-  return at(seq, { type: "agent_query", query, request_id: request }, hop);
+function queryEntry(seq: number, query: string, request = "", hop: Hop = "server>agent"): Entry {
+  return agentEntry(seq, { type: "agent_query", query, request_id: request }, hop);
 }
 
-const talk = (entries: Entry[], state: State = initialState) => reduceEntries(state, entries).agent;
+const agentStateAfter = (entries: Entry[], state: State = initialState) => reduceEntries(state, entries).agent;
 const texts = (items: readonly Item[]) =>
   items.map((item) => ("text" in item ? item.text : `${item.kind} ${item.name}`));
 
 describe("the conversation", () => {
   it("has texts, thoughts and tool calls in order, and each call has its result", () => {
-    const { conversation } = talk([
-      says(1, "user", "do it"),
-      says(2, "assistant", [
+    const { conversation } = agentStateAfter([
+      historyEntry(1, "user", "do it"),
+      historyEntry(2, "assistant", [
         { type: "thinking", thinking: "hm" },
         { type: "text", text: "I look." },
         { type: "tool_use", id: "t1", name: "run_cell", input: { cell_id: "a" } },
         { type: "tool_use", id: "t2", name: "get_context", input: {} },
       ]),
-      says(3, "user", [
+      historyEntry(3, "user", [
         { type: "tool_result", tool_use_id: "t2", content: "two", is_error: true },
         {
           type: "tool_result",
@@ -60,10 +60,10 @@ describe("the conversation", () => {
 
   it("adds a result to the newest call if call ids repeat", () => {
     const call = (seq: number) =>
-      says(seq, "assistant", [{ type: "tool_use", id: "t", name: `call${seq}`, input: {} }]);
+      historyEntry(seq, "assistant", [{ type: "tool_use", id: "t", name: `call${seq}`, input: {} }]);
     const result = (seq: number, text: string) =>
-      says(seq, "user", [{ type: "tool_result", tool_use_id: "t", content: text }]);
-    const { conversation } = talk([call(1), result(2, "first"), call(3), result(4, "second")]);
+      historyEntry(seq, "user", [{ type: "tool_result", tool_use_id: "t", content: text }]);
+    const { conversation } = agentStateAfter([call(1), result(2, "first"), call(3), result(4, "second")]);
     expect(conversation).toMatchObject([
       { result: { content: [{ text: "first" }] } },
       { result: { content: [{ text: "second" }] } },
@@ -71,15 +71,17 @@ describe("the conversation", () => {
   });
 
   it("keeps a result without a call", () => {
-    const { conversation } = talk([says(1, "user", [{ type: "tool_result", tool_use_id: "x", content: "odd" }])]);
+    const { conversation } = agentStateAfter([
+      historyEntry(1, "user", [{ type: "tool_result", tool_use_id: "x", content: "odd" }]),
+    ]);
     expect(conversation).toMatchObject([{ kind: "tool", id: "x", result: { content: [{ text: "odd" }] } }]);
   });
 
   it("has events, errors and submissions", () => {
-    const { conversation } = talk([
-      at(1, { type: "agent_event", text: "again in 1 s", metadata: { type: "retry", wait_ms: 1000 } }),
-      at(2, { type: "agent_error", error: "no", fatal: true }),
-      at(3, { type: "agent_result", structured_output: { summary: "done" } }),
+    const { conversation } = agentStateAfter([
+      agentEntry(1, { type: "agent_event", text: "again in 1 s", metadata: { type: "retry", wait_ms: 1000 } }),
+      agentEntry(2, { type: "agent_error", error: "no", fatal: true }),
+      agentEntry(3, { type: "agent_result", structured_output: { summary: "done" } }),
     ]);
     expect(conversation).toMatchObject([
       { kind: "event", event: "retry", text: "again in 1 s", metadata: { wait_ms: 1000 } },
@@ -91,80 +93,84 @@ describe("the conversation", () => {
 
 describe("a query", () => {
   it("is shown once, whether the agent repeats it or not", () => {
-    expect(texts(talk([asks(1, "sum", "r1")]).conversation)).toEqual(["sum"]);
-    const repeated = talk([
-      asks(1, "sum", "r1"),
-      asks(1, "sum", "r1", "console>server"),
-      says(2, "user", "sum\n<files>", "r1"),
+    expect(texts(agentStateAfter([queryEntry(1, "sum", "r1")]).conversation)).toEqual(["sum"]);
+    const repeated = agentStateAfter([
+      queryEntry(1, "sum", "r1"),
+      queryEntry(1, "sum", "r1", "console>server"),
+      historyEntry(2, "user", "sum\n<files>", "r1"),
     ]);
     expect(texts(repeated.conversation)).toEqual(["sum\n<files>"]);
-    expect(texts(talk([asks(1, "sum"), says(2, "user", "sum")]).conversation)).toEqual(["sum"]);
+    expect(texts(agentStateAfter([queryEntry(1, "sum"), historyEntry(2, "user", "sum")]).conversation)).toEqual([
+      "sum",
+    ]);
   });
 
   it("is shown once if the repetition was received first", () => {
-    const { conversation } = talk([
-      says(2, "user", "sum", "r1"),
-      says(3, "assistant", "yes", "r1"),
-      asks(1, "sum", "r1"),
+    const { conversation } = agentStateAfter([
+      historyEntry(2, "user", "sum", "r1"),
+      historyEntry(3, "assistant", "yes", "r1"),
+      queryEntry(1, "sum", "r1"),
     ]);
     expect(texts(conversation)).toEqual(["sum", "yes"]);
   });
 
   it("is shown again when it is asked again", () => {
-    const { conversation } = talk([
-      asks(1, "go on", "r1"),
-      says(2, "user", "go on", "r1"),
-      asks(3, "go on", "r2"),
-      says(4, "user", "go on", "r2"),
+    const { conversation } = agentStateAfter([
+      queryEntry(1, "go on", "r1"),
+      historyEntry(2, "user", "go on", "r1"),
+      queryEntry(3, "go on", "r2"),
+      historyEntry(4, "user", "go on", "r2"),
     ]);
     expect(texts(conversation)).toEqual(["go on", "go on"]);
   });
 
   it("of this page is shown before it is in the trace, and then once", () => {
-    const sent = talk([asks(0, "sum", "r1", "console>server")]);
+    const sent = agentStateAfter([queryEntry(0, "sum", "r1", "console>server")]);
     expect(sent).toMatchObject({ request: "r1", conversation: [{ text: "sum", seq: 0 }] });
     const state = { ...initialState, agent: sent };
-    expect(texts(talk([asks(5, "sum", "r1"), says(6, "user", "sum", "r1")], state).conversation)).toEqual(["sum"]);
+    expect(
+      texts(agentStateAfter([queryEntry(5, "sum", "r1"), historyEntry(6, "user", "sum", "r1")], state).conversation),
+    ).toEqual(["sum"]);
   });
 
   it("is the current request until the agent reports that it ended", () => {
-    const working = talk([asks(1, "a", "r1"), says(2, "user", "a", "r1")]);
+    const working = agentStateAfter([queryEntry(1, "a", "r1"), historyEntry(2, "user", "a", "r1")]);
     expect(working.request).toBe("r1");
-    const ended = at(3, { type: "agent_event", text: "", metadata: { type: "ended", request_id: "r1" } });
-    expect(talk([ended], { ...initialState, agent: working }).request).toBeNull();
+    const ended = agentEntry(3, { type: "agent_event", text: "", metadata: { type: "ended", request_id: "r1" } });
+    expect(agentStateAfter([ended], { ...initialState, agent: working }).request).toBeNull();
   });
 });
 
 describe("messages that are repeated or late", () => {
   const all = [
-    asks(1, "sum", "r"),
-    says(2, "user", "sum", "r"),
-    at(3, { type: "agent_status", status: "thinking" }),
-    says(4, "assistant", [{ type: "tool_use", id: "t", name: "x", input: {} }], "r"),
-    says(5, "user", [{ type: "tool_result", tool_use_id: "t", content: "y" }], "r"),
-    at(6, { type: "agent_event", text: "e", metadata: { type: "tick" } }),
-    says(7, "assistant", "done", "r"),
-    at(8, { type: "agent_status", status: "done" }),
+    queryEntry(1, "sum", "r"),
+    historyEntry(2, "user", "sum", "r"),
+    agentEntry(3, { type: "agent_status", status: "thinking" }),
+    historyEntry(4, "assistant", [{ type: "tool_use", id: "t", name: "x", input: {} }], "r"),
+    historyEntry(5, "user", [{ type: "tool_result", tool_use_id: "t", content: "y" }], "r"),
+    agentEntry(6, { type: "agent_event", text: "e", metadata: { type: "tick" } }),
+    historyEntry(7, "assistant", "done", "r"),
+    agentEntry(8, { type: "agent_status", status: "done" }),
   ];
-  const whole = talk(all);
+  const whole = agentStateAfter(all);
 
   it.each([
     ["twice", [...all, ...all]],
     ["with an overlap", [...all.slice(0, 5), ...all.slice(2)]],
     ["the newest first", [...all.slice(5), ...all.slice(0, 5)]],
   ])("is the same: %s", (_, entries) => {
-    const agent = talk(entries);
+    const agent = agentStateAfter(entries);
     expect(texts(agent.conversation)).toEqual(texts(whole.conversation));
     expect(agent.status).toBe("done");
   });
 });
 
 describe("a streamed reply", () => {
-  const start = at(1, { type: "agent_stream_start" });
+  const start = agentEntry(1, { type: "agent_stream_start" });
   const block = (seq: number, index: number, type: string, name?: string) =>
-    at(seq, { type: "agent_stream_block_start", block_index: index, block_type: type, block_name: name });
+    agentEntry(seq, { type: "agent_stream_block_start", block_index: index, block_type: type, block_name: name });
   const delta = (seq: number, index: number, text: string) =>
-    at(seq, { type: "agent_stream_delta", block_index: index, block_type: "text", delta: text });
+    agentEntry(seq, { type: "agent_stream_delta", block_index: index, block_type: "text", delta: text });
 
   it("grows block by block, and is replaced by the message", () => {
     const entries = [
@@ -179,7 +185,7 @@ describe("a streamed reply", () => {
       { type: "text", text: "I look" },
       { type: "tool_use", name: "run_cell", text: "" },
     ]);
-    expect(talk([says(6, "assistant", "I look")], state)).toMatchObject({
+    expect(agentStateAfter([historyEntry(6, "assistant", "I look")], state)).toMatchObject({
       stream: null,
       conversation: [{ text: "I look" }],
     });
@@ -187,43 +193,46 @@ describe("a streamed reply", () => {
 
   it("stays if the message belongs to another conversation", () => {
     const state = reduceEntries(initialState, [start, block(2, 0, "text"), delta(3, 0, "mine")]);
-    expect(talk([says(4, "assistant", "theirs")], state).stream).toEqual([{ type: "text", text: "mine" }]);
+    expect(agentStateAfter([historyEntry(4, "assistant", "theirs")], state).stream).toEqual([
+      { type: "text", text: "mine" },
+    ]);
   });
 
   it("is removed if it failed, and when the agent is ready", () => {
     const state = reduceEntries(initialState, [start, delta(3, 0, "x")]);
-    expect(talk([at(4, { type: "agent_stream_complete", error: "cut" })], state).stream).toBeNull();
-    expect(talk([at(4, { type: "agent_status", status: "ready" })], state).stream).toBeNull();
+    expect(agentStateAfter([agentEntry(4, { type: "agent_stream_complete", error: "cut" })], state).stream).toBeNull();
+    expect(agentStateAfter([agentEntry(4, { type: "agent_status", status: "ready" })], state).stream).toBeNull();
   });
 
   it("may lack its beginning, and ignores block indexes out of bounds", () => {
-    expect(talk([delta(3, 2, "x")]).stream).toHaveLength(3);
-    expect(talk([delta(3, 1e9, "x"), delta(4, -1, "x")]).stream).toBeNull();
+    expect(agentStateAfter([delta(3, 2, "x")]).stream).toHaveLength(3);
+    expect(agentStateAfter([delta(3, 1e9, "x"), delta(4, -1, "x")]).stream).toBeNull();
   });
 });
 
 it("the agent is gone when its process ends, and ready when the next one starts", () => {
-  const exit = at(5, { type: "managed_process_exit", name: "agent", exit_code: 1, signal: "" }, "session");
-  const gone = talk([at(1, { type: "agent_status", status: "thinking" }), exit]);
+  const exit = agentEntry(5, { type: "managed_process_exit", name: "agent", exit_code: 1, signal: "" }, "session");
+  const gone = agentStateAfter([agentEntry(1, { type: "agent_status", status: "thinking" }), exit]);
   expect(gone.status).toBe("gone");
   expect(texts(gone.conversation)).toEqual(["The agent has ended: exit code 1."]);
-  expect(talk([at(6, { type: "agent_status", status: "ready" })], { ...initialState, agent: gone }).status).toBe(
-    "ready",
-  );
+  expect(
+    agentStateAfter([agentEntry(6, { type: "agent_status", status: "ready" })], { ...initialState, agent: gone })
+      .status,
+  ).toBe("ready");
 });
 
 it("messages from before the history was cleared are ignored", () => {
-  const before = [says(1, "user", "old"), says(2, "assistant", "older")];
-  const cleared = at(3, { type: "agent_clear_history" }, "console>server");
-  const { conversation } = talk([...before, cleared, says(4, "user", "new"), ...before]);
+  const before = [historyEntry(1, "user", "old"), historyEntry(2, "assistant", "older")];
+  const cleared = agentEntry(3, { type: "agent_clear_history" }, "console>server");
+  const { conversation } = agentStateAfter([...before, cleared, historyEntry(4, "user", "new"), ...before]);
   expect(texts(conversation)).toEqual(["new"]);
 });
 
 it("usage and status are updated, and invalid ones are ignored", () => {
-  const agent = talk([
-    at(1, { type: "agent_usage_update", input_tokens: 9, output_tokens: 2, cost_usd: 0.5, context_limit: 100 }),
-    at(2, { type: "agent_status", status: "executing" }),
-    at(3, { type: "agent_status", status: "flying" }),
+  const agent = agentStateAfter([
+    agentEntry(1, { type: "agent_usage_update", input_tokens: 9, output_tokens: 2, cost_usd: 0.5, context_limit: 100 }),
+    agentEntry(2, { type: "agent_status", status: "executing" }),
+    agentEntry(3, { type: "agent_status", status: "flying" }),
   ]);
   expect(agent).toMatchObject({ status: "executing", usage: { input_tokens: 9, cost_usd: 0.5, context_limit: 100 } });
 });

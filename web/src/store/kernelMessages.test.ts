@@ -5,9 +5,9 @@ import { OutputBuffer } from "./outputBuffer";
 import { initialState, reduceEntries, reduceEntry, restoreState } from "./reducer";
 import type { State } from "./state";
 
-let next = 1;
+let nextSeq = 1;
 
-function frame(msg: object, seq = next++): Entry {
+function frame(msg: object, seq = nextSeq++): Entry {
   return entryOf(seq, "kernel>server", msg);
 }
 
@@ -15,14 +15,14 @@ function stdio(id: string, data: string): Entry {
   return frame({ type: "kernel_stdio", active_cell: id, stream: "stdout", data });
 }
 
-function created(id: string, position: number): Entry {
+function createdCellEntry(id: string, position: number): Entry {
   const cell = { cell_id: id, cell_type: "code", source: id, display_name: "", rev: 1 };
-  return entryOf(next++, "notebook", { type: "notebook_event", event: "cell_created", cell, position, by: "agent" });
+  return entryOf(nextSeq++, "notebook", { type: "notebook_event", event: "cell_created", cell, position, by: "agent" });
 }
 
 function notebookOf(count: number): State {
-  next = 1;
-  const cells = Array.from({ length: count }, (_, i) => created(`c${i}`, i));
+  nextSeq = 1;
+  const cells = Array.from({ length: count }, (_, i) => createdCellEntry(`c${i}`, i));
   return reduceEntries(initialState, [...cells, ...cells.map((_, i) => stdio(`c${i}`, "begun\n"))]);
 }
 
@@ -87,7 +87,7 @@ it("ignores entries that were applied already, but never those without seq", () 
   const before = notebookOf(1);
   const { seq } = before.notebook;
   const old = { ...stdio("c0", "again\n"), seq };
-  expect(reduceEntries(before, [old, { ...created("x", 0), seq: 1 }])).toBe(before);
+  expect(reduceEntries(before, [old, { ...createdCellEntry("x", 0), seq: 1 }])).toBe(before);
   const after = reduceEntries(before, [{ ...old, seq: 0 }]);
   expect(textOf(after.notebook.executions.c0?.outputs[0])).toBe("begun\nagain\n");
   expect(after.notebook.seq).toBe(seq);
@@ -278,7 +278,7 @@ describe("hostile entries", () => {
   it("cell ids may be names of Object's properties", () => {
     const ids = ["__proto__", "constructor", "toString"];
     const state = reduceEntries(initialState, [
-      ...ids.map((id, i) => created(id, i)),
+      ...ids.map((id, i) => createdCellEntry(id, i)),
       ...ids.map((id) => stdio(id, id)),
     ]);
     for (const id of ids) expect(textOf(state.notebook.executions[id]?.outputs[0])).toBe(id);

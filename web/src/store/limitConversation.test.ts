@@ -3,19 +3,19 @@ import { limitConversation } from "./limitConversation";
 import { jsonBytes } from "./size";
 import type { Item } from "./state";
 
-const said = (seq: number, text: string): Item => ({ kind: "text", seq, role: "assistant", text });
+const textItem = (seq: number, text: string): Item => ({ kind: "text", seq, role: "assistant", text });
 
 it("does not change a short conversation", () => {
-  const items = [said(1, "x".repeat(100_000))];
+  const items = [textItem(1, "x".repeat(100_000))];
   expect(limitConversation(items)).toBe(items);
 });
 
 it("shortens long texts of items older than the newest 2,000", () => {
-  const items = Array.from({ length: 2001 }, (_, i) => said(i + 1, "x".repeat(10_000)));
+  const items = Array.from({ length: 2001 }, (_, i) => textItem(i + 1, "x".repeat(10_000)));
   const [first, second] = limitConversation(items);
   expect(first).toMatchObject({ text: expect.stringMatching(/^x{4096}\n.... 5904 characters left out/) });
   expect(second).toBe(items[1]);
-  const again = [...limitConversation(items), said(3000, "y")];
+  const again = [...limitConversation(items), textItem(3000, "y")];
   expect(limitConversation(again)[0]).toBe(again[0]);
 });
 

@@ -1,5 +1,5 @@
 import { type StoredOutput, storedBytes, toReference, withContentOf } from "./storedOutput";
-import { byteLength, detached, firstPositionAfter, lastPositionWithin, type TextPosition, wellFormed } from "./utf8";
+import { byteLength, copyText, firstPositionAfter, lastPositionWithin, type TextPosition, wellFormed } from "./utf8";
 
 /** Bytes of text in one piece at most. Old text is dropped by whole pieces, so it need not be copied. */
 const maxPieceBytes = 32 << 10;
@@ -224,5 +224,5 @@ function takeUnwritten(unwritten: UnwrittenText, end: TextPosition): string {
   const isAll = text.length === unwritten.text.length;
   unwritten.at = end.index;
   unwritten.bytes -= end.bytes;
-  return isAll ? text : detached(text);
+  return isAll ? text : copyText(text);
 }

@@ -19,9 +19,9 @@ interface Fold {
   runs: ExecutionsSnapshot;
 }
 
-const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+const foldFileNames = readdirSync(folder).filter((name) => name.endsWith(".json"));
 
-function read(name: string): Fold {
+function readFold(name: string): Fold {
   return JSON.parse(readFileSync(join(folder, name), "utf8")) as Fold;
 }
 
@@ -62,8 +62,8 @@ function outputsOf({ internals }: Execution): unknown[] | undefined {
   return outputs.length > 0 ? [...outputs] : undefined;
 }
 
-describe.each(names)("%s", (name) => {
-  const fold = read(name);
+describe.each(foldFileNames)("%s", (name) => {
+  const fold = readFold(name);
 
   it("gives the server's state when all entries are applied at once", () => {
     const state = reduceEntries(initialState, readEntries(fold.steps), fold.text_limit);
@@ -92,5 +92,5 @@ describe.each(names)("%s", (name) => {
 });
 
 it("the folds directory has test files", () => {
-  expect(names.length).toBeGreaterThan(3);
+  expect(foldFileNames.length).toBeGreaterThan(3);
 });

@@ -19,7 +19,7 @@ export function applyStreamFrame(agent: AgentDraft, message: Message): void {
       changeBlock(agent, message, () => blockOf(message));
       return;
     case "agent_stream_delta":
-      changeBlock(agent, message, (block) => extended(block ?? blockOf(message), message.delta ?? ""));
+      changeBlock(agent, message, (block) => appendDelta(block ?? blockOf(message), message.delta ?? ""));
       return;
     case "agent_stream_complete":
       if (message.error) agent.stream = null;
@@ -45,7 +45,7 @@ function blockOf({ block_type: kind, block_name: name = "" }: StreamFrame): Stre
 }
 
 /** Returns a block with more text; unchanged if it is too long already. */
-function extended(block: StreamBlock, delta: string): StreamBlock {
+function appendDelta(block: StreamBlock, delta: string): StreamBlock {
   return block.text.length > maxBlockLength ? block : { ...block, text: block.text + delta };
 }
 

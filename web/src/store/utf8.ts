@@ -68,7 +68,7 @@ export function firstPositionAfter(text: string, from: number, bytes: number, n:
 }
 
 /** Copies a text: a slice of a long text would keep all of it in memory. */
-export function detached(text: string): string {
+export function copyText(text: string): string {
   return text.length < 1024 ? text : ` ${text}`.slice(1);
 }
 

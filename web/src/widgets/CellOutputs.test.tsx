@@ -5,7 +5,7 @@ import type { Execution } from "../store/state";
 import { createStore, StoreProvider } from "../store/store";
 import { CellOutputs } from "./CellOutputs";
 
-const stream = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
+const streamOutput = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
 
 function run(outputs: readonly Output[]): Execution {
   return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs, widgets: {} };
@@ -17,7 +17,7 @@ test("CellOutputs shows the outputs of its cell as they arrive", () => {
     act(() =>
       store.update((s) => ({
         ...s,
-        notebook: { ...s.notebook, executions: { ...s.notebook.executions, [id]: run([stream(text)]) } },
+        notebook: { ...s.notebook, executions: { ...s.notebook.executions, [id]: run([streamOutput(text)]) } },
       })),
     );
   const { container } = render(

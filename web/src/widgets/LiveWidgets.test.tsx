@@ -15,7 +15,7 @@ vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string 
 
 type States = Record<string, unknown>;
 
-const idle: Execution = {
+const idleExecution: Execution = {
   status: "ran",
   pending: false,
   started: false,
@@ -26,13 +26,13 @@ const idle: Execution = {
 };
 
 /** Changes fields of a cell's run. Widgets are given by their key within the cell. */
-function change(
+function changeExecution(
   store: Store,
   { widgets, ...fields }: Partial<Omit<Execution, "widgets">> & { widgets?: States },
   id = "c",
 ) {
   store.update((state) => {
-    const before = state.notebook.executions[id] ?? idle;
+    const before = state.notebook.executions[id] ?? idleExecution;
     const states =
       widgets && Object.fromEntries(Object.entries(widgets).map(([key, w]) => [`${id}/${key}`, w as Widget]));
     const run = { ...before, ...fields, ...(states && { widgets: states }) };
@@ -40,9 +40,9 @@ function change(
   });
 }
 
-function show(widgets: States, { commands = true, canRun = true, runProblem = "" } = {}) {
+function renderWidgets(widgets: States, { commands = true, canRun = true, runProblem = "" } = {}) {
   const store = createStore(initialState);
-  change(store, { widgets });
+  changeExecution(store, { widgets });
   const setWidget = vi.fn((_key: string, _value: unknown) => Promise.resolve());
   const offered = { canRun, runProblem, setWidget } as Partial<Commands> as Commands;
   render(
@@ -61,7 +61,7 @@ function Rest() {
   return <p>{useOutputsWithoutPlots("c")?.length ?? 0} left</p>;
 }
 
-const settled = () => act(() => vi.advanceTimersByTimeAsync(0));
+const flushTimers = () => act(() => vi.advanceTimersByTimeAsync(0));
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -74,7 +74,7 @@ afterEach(() => {
 describe("a control", () => {
   it("sends the value of the chosen option unchanged", async () => {
     const day = { date: "2024-05-01" };
-    const { setWidget } = show({
+    const { setWidget } = renderWidgets({
       w: { type: "select", label: "Day", options: [1, day, null], value: 1, required: true },
     });
     fireEvent.change(screen.getByLabelText("Day"), { target: { value: "1" } });
@@ -86,19 +86,19 @@ describe("a control", () => {
   });
 
   it("can be cleared unless an option is required", () => {
-    const { setWidget } = show({ w: { type: "select", label: "S", options: ["a"], value: "a" } });
+    const { setWidget } = renderWidgets({ w: { type: "select", label: "S", options: ["a"], value: "a" } });
     fireEvent.change(screen.getByLabelText("S"), { target: { value: "none" } });
     expect(setWidget).toHaveBeenCalledWith("c/w", null);
   });
 
   it("shows a value that is not an option as such", () => {
-    show({ w: { type: "select", label: "S", options: ["a", "b"], value: "gone" } });
+    renderWidgets({ w: { type: "select", label: "S", options: ["a", "b"], value: "gone" } });
     expect(screen.getByRole<HTMLOptionElement>("option", { name: "gone (not an option)" }).selected).toBe(true);
   });
 
   it("searches 10,000 options by keyboard", () => {
     const options = Array.from({ length: 10_000 }, (_, n) => `gene ${n}`);
-    const { setWidget } = show({ w: { type: "select", label: "Gene", options, value: "gene 3" } });
+    const { setWidget } = renderWidgets({ w: { type: "select", label: "Gene", options, value: "gene 3" } });
     fireEvent.click(screen.getByLabelText("Gene"));
     expect(screen.getAllByRole("option").length).toBe(200);
     const box = screen.getByRole("combobox");
@@ -111,7 +111,9 @@ describe("a control", () => {
   });
 
   it("sends several chosen options in the order of the options", () => {
-    const { setWidget } = show({ w: { type: "multi_select", label: "M", options: ["a", "b", 3], value: [3] } });
+    const { setWidget } = renderWidgets({
+      w: { type: "multi_select", label: "M", options: ["a", "b", 3], value: [3] },
+    });
     fireEvent.click(screen.getByLabelText("a"));
     expect(setWidget).toHaveBeenCalledWith("c/w", ["a", 3]);
     fireEvent.click(screen.getByLabelText("3"));
@@ -119,7 +121,7 @@ describe("a control", () => {
   });
 
   it("sets a radio, a checkbox and a button", () => {
-    const { setWidget } = show({
+    const { setWidget } = renderWidgets({
       r: { type: "radio", label: "R", options: ["x", "y"], value: "x" },
       k: { type: "checkbox", label: "K", value: false },
       b: { type: "button", label: "B", value: 4 },
@@ -135,7 +137,7 @@ describe("a control", () => {
   });
 
   it("limits how often a dragged slider sends, and sends the last value on release", () => {
-    const { setWidget } = show({ w: { type: "slider", label: "S", min: 0, max: 100, step: 1, value: 0 } });
+    const { setWidget } = renderWidgets({ w: { type: "slider", label: "S", min: 0, max: 100, step: 1, value: 0 } });
     const slider = screen.getByLabelText("S");
     for (const value of [10, 20, 30]) fireEvent.change(slider, { target: { value } });
     expect(setWidget.mock.calls.map(([, value]) => value)).toEqual([10]);
@@ -145,13 +147,15 @@ describe("a control", () => {
   });
 
   it("does not let the thumbs of a range slider pass each other", () => {
-    const { setWidget } = show({ w: { type: "range_slider", label: "W", min: 0, max: 10, step: 1, value: [2, 4] } });
+    const { setWidget } = renderWidgets({
+      w: { type: "range_slider", label: "W", min: 0, max: 10, step: 1, value: [2, 4] },
+    });
     fireEvent.change(screen.getByLabelText("W, from"), { target: { value: 9 } });
     expect(setWidget).toHaveBeenCalledWith("c/w", [4, 4]);
   });
 
   it("sends a text when typing pauses, on Enter, and when the input loses the focus", () => {
-    const { setWidget } = show({ w: { type: "text_input", label: "T", value: "" } });
+    const { setWidget } = renderWidgets({ w: { type: "text_input", label: "T", value: "" } });
     const box = screen.getByLabelText("T");
     fireEvent.change(box, { target: { value: "a" } });
     act(() => vi.advanceTimersByTime(400));
@@ -168,44 +172,44 @@ describe("a control", () => {
   });
 
   it("sends an unsent text when it is unmounted", () => {
-    const { setWidget } = show({ w: { type: "text_input", label: "T", value: "" } });
+    const { setWidget } = renderWidgets({ w: { type: "text_input", label: "T", value: "" } });
     fireEvent.change(screen.getByLabelText("T"), { target: { value: "typed" } });
     cleanup();
     expect(setWidget).toHaveBeenCalledWith("c/w", "typed");
   });
 
   it("shows why a value was refused, and the kernel's value", async () => {
-    const { setWidget } = show({ w: { type: "text_input", label: "T", value: "old" } });
+    const { setWidget } = renderWidgets({ w: { type: "text_input", label: "T", value: "old" } });
     setWidget.mockReturnValueOnce(Promise.reject(new Error("too <b>long</b>")));
     fireEvent.change(screen.getByLabelText("T"), { target: { value: "new" } });
     fireEvent.blur(screen.getByLabelText("T"));
     expect(screen.getByLabelText<HTMLInputElement>("T").value).toBe("new");
-    await settled();
+    await flushTimers();
     expect(screen.getByRole("alert").textContent).toBe("Not set: too <b>long</b>");
     expect(screen.getByLabelText<HTMLInputElement>("T").value).toBe("old");
   });
 
   it("shows what it waits for after a second, until the kernel has reported the value", async () => {
-    const { store } = show({ w: { type: "checkbox", label: "K", value: false } });
-    change(store, { started: true }, "other");
+    const { store } = renderWidgets({ w: { type: "checkbox", label: "K", value: false } });
+    changeExecution(store, { started: true }, "other");
     fireEvent.click(screen.getByLabelText("K"));
     await act(() => vi.advanceTimersByTimeAsync(1_000));
     expect(screen.getByText(/takes effect when the running cells are done/)).toBeDefined();
-    act(() => change(store, { widgets: { w: { type: "checkbox", label: "K", value: true } } }));
+    act(() => changeExecution(store, { widgets: { w: { type: "checkbox", label: "K", value: true } } }));
     expect(screen.queryByText(/counts when/)).toBeNull();
     expect(screen.getByLabelText<HTMLInputElement>("K").checked).toBe(true);
   });
 
   it("stays mounted while its own cell runs again", () => {
     const w = { type: "slider", label: "S", min: 0, max: 9, value: 3 };
-    const { store } = show({ w });
+    const { store } = renderWidgets({ w });
     const slider = screen.getByLabelText("S");
-    act(() => change(store, { started: true, widgets: {} }));
+    act(() => changeExecution(store, { started: true, widgets: {} }));
     expect(screen.getByLabelText("S")).toBe(slider);
-    act(() => change(store, { widgets: { w: { ...w, value: 4 } } }));
+    act(() => changeExecution(store, { widgets: { w: { ...w, value: 4 } } }));
     expect(screen.getByLabelText("S")).toBe(slider);
-    act(() => change(store, { started: false }));
-    act(() => change(store, { widgets: {} }));
+    act(() => changeExecution(store, { started: false }));
+    act(() => changeExecution(store, { widgets: {} }));
     expect(screen.queryByLabelText("S")).toBeNull();
   });
 });
@@ -218,25 +222,25 @@ describe("a control that cannot be used", () => {
   };
 
   it("says that it is read-only", () => {
-    show({ w: { ...w, label: "Fixed", readonly: true } });
+    renderWidgets({ w: { ...w, label: "Fixed", readonly: true } });
     expect(screen.getByRole<HTMLInputElement>("checkbox", { name: /Fixed/ }).disabled).toBe(true);
     expect(screen.getByText("read-only")).toBeDefined();
   });
 
   it("says that the notebook is read-only", () => {
-    show({ w }, { commands: false });
+    renderWidgets({ w }, { commands: false });
     expect(why()).toEqual([true, "Read-only."]);
   });
 
   it("says why no widget can be set", () => {
-    show({ w }, { canRun: false, runProblem: "There is no connection to the server." });
+    renderWidgets({ w }, { canRun: false, runProblem: "There is no connection to the server." });
     expect(why()).toEqual([true, "There is no connection to the server."]);
   });
 });
 
 describe("a widget's placement", () => {
   it("is inside its layout", () => {
-    show({
+    renderWidgets({
       k: { type: "checkbox", label: "K", value: true },
       r: { type: "row", items: [{ key: "c/k" }, { key: "c/gone" }] },
     });
@@ -245,8 +249,8 @@ describe("a widget's placement", () => {
   });
 
   it("may be in a layout of another cell, where it can be set too", () => {
-    const { store, setWidget } = show({ r: { type: "row", items: [{ key: "a/b/k" }] } });
-    act(() => change(store, { widgets: { k: { type: "checkbox", label: "K", value: true } } }, "a/b"));
+    const { store, setWidget } = renderWidgets({ r: { type: "row", items: [{ key: "a/b/k" }] } });
+    act(() => changeExecution(store, { widgets: { k: { type: "checkbox", label: "K", value: true } } }, "a/b"));
     fireEvent.click(screen.getByLabelText("K"));
     expect(setWidget).toHaveBeenCalledWith("a/b/k", false);
   });
@@ -258,9 +262,9 @@ describe("a widget's placement", () => {
       metadata: {},
       ...(id && { transient: { display_id: id } }),
     });
-    const { store } = show({ p: { type: "plot", label: "Figure", display_id: "c/p", value: "c/p" } });
+    const { store } = renderWidgets({ p: { type: "plot", label: "Figure", display_id: "c/p", value: "c/p" } });
     expect(screen.getByText("The figure is no longer available.")).toBeDefined();
-    act(() => change(store, { outputs: [plot(), plot("c/p"), plot("x")] }));
+    act(() => changeExecution(store, { outputs: [plot(), plot("c/p"), plot("x")] }));
     expect(within(screen.getByRole("figure")).getByText("1 outputs")).toBeDefined();
     expect(screen.getByText("2 left")).toBeDefined();
   });
@@ -311,27 +315,27 @@ describe("invalid states", () => {
   it.each([...types, ...showing])("of type %s do not throw, and no text in them becomes an element", (type) => {
     const complaint = vi.spyOn(console, "error").mockImplementation(() => {});
     const states = odd.map((value) => Object.fromEntries([...fields, ...more].map((field) => [field, value])));
-    show(Object.fromEntries(states.map((state, n) => [`w${n}`, { ...state, type }])));
+    renderWidgets(Object.fromEntries(states.map((state, n) => [`w${n}`, { ...state, type }])));
     expect(complaint).not.toHaveBeenCalled();
     expect(screen.queryByText("This widget could not be shown.")).toBeNull();
     expect(document.querySelector("img, script")).toBeNull();
   });
 
   it("are shown as JSON if the type is unknown", () => {
-    show({ w: { type: "holo\u202egram", value: 1 }, n: null });
+    renderWidgets({ w: { type: "holo\u202egram", value: 1 }, n: null });
     expect(screen.getByText(/no control for a widget of type holo<U\+202E>gram/)).toBeDefined();
     expect(screen.getByText(/"value": 1/)).toBeDefined();
   });
 
   it("show the error of a state that was too large for the kernel to send", () => {
-    show({ w: { type: "table", label: "Big", error: "a frame has at most 64 MiB" } });
+    renderWidgets({ w: { type: "table", label: "Big", error: "a frame has at most 64 MiB" } });
     expect(screen.getByText("Big cannot be shown: a frame has at most 64 MiB")).toBeDefined();
   });
 });
 
 describe("a table", () => {
   it("says how much of the data frame it shows", () => {
-    show({
+    renderWidgets({
       t: {
         type: "table",
         columns: ["a", "a"],

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { formatSliderValue, sliderMarksOf, sliderScaleOf, trackPositionOf, valueAtTrackPosition } from "./sliderScale";
 
-const state = (fields: object) => ({ type: "slider", ...fields });
+const sliderState = (fields: object) => ({ type: "slider", ...fields });
 
 describe("scaleOf", () => {
   it("reads bounds and step", () => {
-    expect(sliderScaleOf(state({ min: 0, max: 10, step: 2 }))).toEqual({
+    expect(sliderScaleOf(sliderState({ min: 0, max: 10, step: 2 }))).toEqual({
       min: 0,
       max: 10,
       step: 2,
@@ -14,26 +14,26 @@ describe("scaleOf", () => {
   });
 
   it("defaults the step to 1 for integers, and to a hundredth of the range otherwise", () => {
-    expect(sliderScaleOf(state({ min: 0, max: 10, value: 3 }))).toMatchObject({ step: 1 });
-    expect(sliderScaleOf(state({ min: 0, max: 10, value: 2.5 }))).toMatchObject({ step: 0.1 });
-    expect(sliderScaleOf(state({ min: 0, max: 1, value: 0 }))).toMatchObject({ step: 0.01 });
+    expect(sliderScaleOf(sliderState({ min: 0, max: 10, value: 3 }))).toMatchObject({ step: 1 });
+    expect(sliderScaleOf(sliderState({ min: 0, max: 10, value: 2.5 }))).toMatchObject({ step: 0.1 });
+    expect(sliderScaleOf(sliderState({ min: 0, max: 1, value: 0 }))).toMatchObject({ step: 0.01 });
   });
 
   it("returns a text if there are no valid bounds", () => {
-    expect(sliderScaleOf(state({ min: 5, max: 3 }))).toBe("The minimum, 5, is above the maximum, 3.");
-    expect(sliderScaleOf(state({ min: 5, max: null }))).toBe("At least 5.");
-    expect(sliderScaleOf(state({ min: "0", max: { $float: "inf" } }))).toBe("");
+    expect(sliderScaleOf(sliderState({ min: 5, max: 3 }))).toBe("The minimum, 5, is above the maximum, 3.");
+    expect(sliderScaleOf(sliderState({ min: 5, max: null }))).toBe("At least 5.");
+    expect(sliderScaleOf(sliderState({ min: "0", max: { $float: "inf" } }))).toBe("");
   });
 
   it("ignores invalid steps", () => {
     for (const step of [0, -1, 1e9, Number.NaN, "2", {}]) {
-      expect(sliderScaleOf(state({ min: 0, max: 10, step }))).toMatchObject({ step: 1 });
+      expect(sliderScaleOf(sliderState({ min: 0, max: 10, step }))).toMatchObject({ step: 1 });
     }
   });
 
   it("is logarithmic only above 0", () => {
-    expect(sliderScaleOf(state({ min: 0.1, max: 10, scale_type: "log" }))).toMatchObject({ isLogarithmic: true });
-    expect(sliderScaleOf(state({ min: 0, max: 10, scale_type: "log" }))).toMatchObject({ isLogarithmic: false });
+    expect(sliderScaleOf(sliderState({ min: 0.1, max: 10, scale_type: "log" }))).toMatchObject({ isLogarithmic: true });
+    expect(sliderScaleOf(sliderState({ min: 0, max: 10, scale_type: "log" }))).toMatchObject({ isLogarithmic: false });
   });
 });
 
@@ -74,11 +74,11 @@ describe("marksOf", () => {
   it("returns the marks on the scale, from left to right", () => {
     const marks = { 10: "end", 5: "half", 0: 0, 99: "out", x: "no", "": "no" };
     const scale = { min: 0, max: 10, step: 1, isLogarithmic: false };
-    expect(sliderMarksOf(state({ marks }), scale)).toEqual([
+    expect(sliderMarksOf(sliderState({ marks }), scale)).toEqual([
       { value: 0, position: 0, text: "0" },
       { value: 5, position: 0.5, text: "half" },
       { value: 10, position: 1, text: "end" },
     ]);
-    expect(sliderMarksOf(state({ marks: "many" }), scale)).toEqual([]);
+    expect(sliderMarksOf(sliderState({ marks: "many" }), scale)).toEqual([]);
   });
 });

@@ -55,7 +55,7 @@ function kernel(first: unknown) {
   };
 }
 
-function shown(setting: WidgetSetting, word: unknown): unknown {
+function shownValue(setting: WidgetSetting, word: unknown): unknown {
   const { requested } = setting.view();
   return requested === null ? word : requested.value;
 }
@@ -123,7 +123,7 @@ describe("createSetting", () => {
     await k.sent[0]?.accept();
     await k.sent[1]?.accept();
     k.tell(2);
-    expect(shown(setting, 2)).toBe(3);
+    expect(shownValue(setting, 2)).toBe(3);
     k.tell(3);
     expect(setting.view().requested).toBeNull();
   });
@@ -133,10 +133,10 @@ describe("createSetting", () => {
     const setting = createWidgetSetting(k.source);
     setting.set(2, { send: k.send });
     k.tell(7);
-    expect(shown(setting, 7)).toBe(2);
+    expect(shownValue(setting, 7)).toBe(2);
     await k.sent[0]?.accept();
     k.tell(8);
-    expect(shown(setting, 8)).toBe(8);
+    expect(shownValue(setting, 8)).toBe(8);
   });
 
   it("does not wait for a report of a value that the kernel already has", async () => {
@@ -154,12 +154,12 @@ describe("createSetting", () => {
     setting.set(2, { send: k.send });
     await k.sent[0]?.accept();
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(shown(setting, 1)).toBe(2);
+    expect(shownValue(setting, 1)).toBe(2);
     k.run(false);
     await vi.advanceTimersByTimeAsync(1_900);
-    expect(shown(setting, 1)).toBe(2);
+    expect(shownValue(setting, 1)).toBe(2);
     await vi.advanceTimersByTimeAsync(200);
-    expect(shown(setting, 1)).toBe(1);
+    expect(shownValue(setting, 1)).toBe(1);
   });
 
   it("keeps the minimum interval between sends and always sends the last value", async () => {
@@ -191,7 +191,7 @@ describe("createSetting", () => {
     setting.set(2, { send: k.send, minSendInterval: 100 });
     await k.sent[0]?.accept();
     k.tell(1);
-    expect(shown(setting, 1)).toBe(2);
+    expect(shownValue(setting, 1)).toBe(2);
   });
 
   it("finishes a button press when it is accepted, and shows no value for it", async () => {

@@ -11,7 +11,7 @@ export interface SettingView {
 }
 
 /** What a WidgetSetting reads from the session. */
-export interface KernelValueSource {
+export interface WidgetValueSource {
   /** Returns the widget's value that the kernel reported last; null if the widget does not exist. */
   reportedValue(): { value: unknown } | null;
   /** Reports whether no cell is running or queued. */
@@ -55,7 +55,7 @@ const unreportedTimeout = 2000;
  * Only the response to the last sent value counts. Reports of values that were sent earlier are
  * ignored. After a refusal the kernel's value is shown again.
  */
-export function createWidgetSetting(source: KernelValueSource): WidgetSetting {
+export function createWidgetSetting(source: WidgetValueSource): WidgetSetting {
   let view = idleView;
   let setOptions: SetOptions | null = null;
   let value: unknown; // the last requested value

@@ -41,7 +41,7 @@ export function CodeEditor({ cellId, language, name, wraps = false, readOnly = f
 
   useLayoutEffect(() => {
     if (container.current === null) return;
-    const view = openEditor(context, cellId, container.current, initialSetup.current);
+    const view = createCellEditor(context, cellId, container.current, initialSetup.current);
     editor.current = view;
     if (focused.current) view.focus();
     const stop = followText(context, cellId, view);
@@ -87,7 +87,7 @@ export function CodeEditor({ cellId, language, name, wraps = false, readOnly = f
   return <div ref={container} />;
 }
 
-function openEditor(
+function createCellEditor(
   context: NotebookContext,
   id: string,
   parent: HTMLElement,

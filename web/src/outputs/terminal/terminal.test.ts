@@ -3,7 +3,7 @@ import { linesText } from "./line";
 import { Terminal } from "./terminal";
 import { TerminalReader } from "./terminalReader";
 
-function shown(text: string): string {
+function renderedText(text: string): string {
   const terminal = new Terminal();
   terminal.write(text);
   return linesText(terminal.lines);
@@ -35,7 +35,7 @@ test.each([
   ["an ESC that begins no sequence is made visible", "a\x1b~b", "a^[~b"],
   ["a title that never ends is shown as text", `\x1b]0;${"x".repeat(5000)}`, `^[]0;${"x".repeat(5000)}`],
 ])("%s", (_, text, want) => {
-  expect(shown(text)).toBe(want);
+  expect(renderedText(text)).toBe(want);
 });
 
 test("text written in pieces of any size gives the same lines", () => {
