@@ -7,16 +7,16 @@ interface ModuleGraph {
 }
 
 /** Returns the bundler's id of a module in src. Throws if there is no such file, for example after a rename. */
-function sourceId(path: string): string {
+function moduleIdOfSource(path: string): string {
   const id = fileURLToPath(new URL(`src/${path}`, import.meta.url));
   if (!existsSync(id)) throw new Error(`chunks.ts names ${path}, which is not in src`);
   return id;
 }
 
-const entryModules = [sourceId("main.tsx")];
-const consoleModules = [sourceId("console/ConsolePage.tsx")];
-const timelineModules = [sourceId("runs/TimelineView.tsx")];
-const runsModules = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((page) => sourceId(`runs/${page}.tsx`));
+const entryModules = [moduleIdOfSource("main.tsx")];
+const consoleModules = [moduleIdOfSource("console/ConsolePage.tsx")];
+const timelineModules = [moduleIdOfSource("runs/TimelineView.tsx")];
+const runsModules = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((page) => moduleIdOfSource(`runs/${page}.tsx`));
 
 /**
  * Returns the function that names the chunk of a module for one build; its null leaves the choice to
@@ -27,15 +27,15 @@ const runsModules = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((p
  * is smaller than a request. This works only for icons that are imported one by one: the package's
  * index imports all of them.
  */
-export function chunkNamer(): (id: string, graph: ModuleGraph) => string | null {
+export function createChunkNamer(): (id: string, graph: ModuleGraph) => string | null {
   let sets: Record<"entry" | "console" | "timeline" | "runs", Set<string>> | undefined;
   return (id, graph) => {
     // The graph is complete when the bundler asks for the first name.
     sets ??= {
-      entry: staticImports(entryModules, graph),
-      console: staticImports(consoleModules, graph),
-      timeline: staticImports(timelineModules, graph),
-      runs: staticImports(runsModules, graph),
+      entry: withStaticImports(entryModules, graph),
+      console: withStaticImports(consoleModules, graph),
+      timeline: withStaticImports(timelineModules, graph),
+      runs: withStaticImports(runsModules, graph),
     };
     if (sets.entry.has(id)) return null;
     if (!sets.console.has(id)) return id.includes("/lucide-react/") ? "icons" : null;
@@ -45,7 +45,7 @@ export function chunkNamer(): (id: string, graph: ModuleGraph) => string | null 
 }
 
 /** Returns the roots and all modules that they import, directly or not. import() does not count. */
-function staticImports(roots: readonly string[], graph: ModuleGraph): Set<string> {
+function withStaticImports(roots: readonly string[], graph: ModuleGraph): Set<string> {
   const found = new Set(roots);
   for (const id of found) for (const next of graph.getModuleInfo(id)?.importedIds ?? []) found.add(next);
   return found;

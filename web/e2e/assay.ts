@@ -21,7 +21,7 @@ export type ScriptedReply = Record<string, unknown>;
 const assayBinary = process.env.ASSAY ?? "../.cache/assay";
 
 /** Runs assay in a temporary folder for one test. cleanUp stops its servers and deletes the folder. */
-export class Harness {
+export class AssayHarness {
   readonly dir = mkdtempSync(join(tmpdir(), "assay-e2e-"));
   private servers: AssayServer[] = [];
 
@@ -145,10 +145,10 @@ export function readTrace(path: string): TraceEntry[] {
  * Playwright's test with a harness that runs assay in a temporary folder. The test fails if the page
  * has uncaught errors or violates its Content-Security-Policy.
  */
-export const test = base.extend<{ harness: Harness; pageErrors: string[] }>({
+export const harnessTest = base.extend<{ harness: AssayHarness; pageErrors: string[] }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern here
   harness: async ({}, use) => {
-    const harness = new Harness();
+    const harness = new AssayHarness();
     await use(harness);
     await harness.cleanUp();
   },
@@ -194,7 +194,7 @@ export async function openConsole(page: Page, server: AssayServer, query = ""): 
 }
 
 /** Returns the element of the cell at an index, counted from 0. */
-export function cellAt(page: Page, index: number) {
+export function locateCellAt(page: Page, index: number) {
   return page.locator(`[data-cell][aria-posinset="${index + 1}"]`);
 }
 
@@ -210,9 +210,9 @@ export async function addCell(page: Page, text: string): Promise<number> {
 
 /** Replaces the text of the cell at an index by typing into its editor. */
 export async function replaceCellText(page: Page, index: number, text: string): Promise<void> {
-  const editor = cellAt(page, index).getByRole("textbox");
+  const editor = locateCellAt(page, index).getByRole("textbox");
   if (!(await editor.isVisible())) {
-    await cellAt(page, index).click({ position: { x: 5, y: 5 } }); // beside the text: a click on the text opens the editor
+    await locateCellAt(page, index).click({ position: { x: 5, y: 5 } }); // beside the text: a click on the text opens the editor
     await page.keyboard.press("Enter");
   }
   await editor.click();
@@ -227,14 +227,14 @@ export async function runFocusedCell(page: Page): Promise<void> {
 }
 
 /** Returns a tool call for a reply of the scripted model. */
-export function toolCall(name: string, input: Record<string, unknown>) {
+export function scriptedToolCall(name: string, input: Record<string, unknown>) {
   return { type: "tool_use", name, input };
 }
 
 /** Returns the tool call with which the scripted model submits its answer and completes the case. */
-export function submitAnswerCall(answer: unknown) {
+export function scriptedSubmitCall(answer: unknown) {
   const summary = `<EVAL_ANSWER>${JSON.stringify(answer)}</EVAL_ANSWER> [EVAL_COMPLETE]`;
-  return toolCall("submit_response", { summary, next_status: "done" });
+  return scriptedToolCall("submit_response", { summary, next_status: "done" });
 }
 
 /** A case whose correct answer is {"total": 45}; the replies of sumReplies solve it. */
@@ -252,19 +252,19 @@ export function sumReplies(delay = 300): ScriptedReply[] {
       delay_ms: delay,
       content: [
         { type: "text", text: "Let me try." },
-        toolCall("create_cell", { position: 0, cell_type: "code", source: "totl", auto_run: true }),
+        scriptedToolCall("create_cell", { position: 0, cell_type: "code", source: "totl", auto_run: true }),
       ],
       usage: { input_tokens: 900, output_tokens: 40 },
     },
     {
       delay_ms: delay,
       expect: { tool_result_contains: "NameError" },
-      content: [toolCall("edit_cell", { cell_id: "$cell[0]", source, auto_run: true })],
+      content: [scriptedToolCall("edit_cell", { cell_id: "$cell[0]", source, auto_run: true })],
     },
     {
       delay_ms: delay,
       expect: { tool_result_contains: "45" },
-      content: [{ type: "text", text: "It is **45**." }, submitAnswerCall({ total: 45 })],
+      content: [{ type: "text", text: "It is **45**." }, scriptedSubmitCall({ total: 45 })],
     },
   ];
 }

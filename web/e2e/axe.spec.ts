@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "@playwright/test";
 import {
+  type AssayHarness,
   type AssayServer,
   addCell,
   expect,
-  type Harness,
+  harnessTest,
   openConsole,
   runFocusedCell,
   sumCase,
   sumReplies,
-  test,
 } from "./assay";
 
 /** The source code of axe-core, which the tests evaluate in the page. */
@@ -38,7 +38,7 @@ async function seriousViolations(page: Page): Promise<string[]> {
 const attemptPath = "/runs/good/0001-sum-e1-t1";
 const comparisonPath = "/compare?a=good/0001-sum-e1-t1&b=idle/0001-sum-e1-t1";
 /** Paths of pages whose content is in tabs, each of which is checked. */
-const pathsWithTabs = [attemptPath, comparisonPath];
+const tabbedPagePaths = [attemptPath, comparisonPath];
 
 /** Waits until the page has a heading and no "Loading" text. */
 async function waitUntilLoaded(page: Page): Promise<void> {
@@ -47,7 +47,7 @@ async function waitUntilLoaded(page: Page): Promise<void> {
 }
 
 /** Makes the runs "good" and "idle" and starts a server; returns it with the paths of pages about the runs. */
-async function serveRunPages(harness: Harness): Promise<[AssayServer, string[]]> {
+async function createRunsAndServe(harness: AssayHarness): Promise<[AssayServer, string[]]> {
   const model = harness.writeModelScript(...sumReplies(20));
   await harness.runAssay(["run", harness.writeCase(sumCase), "--model", model, "--out", "runs/good"]);
   await harness.runAssay(["run", harness.writeCase(sumCase), "--agent", "noop", "--out", "runs/idle"]);
@@ -61,42 +61,45 @@ async function serveRunPages(harness: Harness): Promise<[AssayServer, string[]]>
 }
 
 for (const scheme of ["light", "dark"] as const) {
-  test(`axe finds no serious accessibility violation on any page in the ${scheme} theme`, async ({ page, harness }) => {
-    test.setTimeout(120_000);
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    const [server, viewer] = await serveRunPages(harness);
-    await openConsole(page, server);
-    await page.getByLabel("Ask the agent").fill("Do it.");
-    await page.keyboard.press("Enter");
-    await expect(page.getByText("It is 45.")).toBeVisible();
-    await addCell(page, "from assay import *\nw_slider('At least', min=0, max=9)\nw_text_input('Name')\n1/0");
-    await runFocusedCell(page);
-    await expect(page.getByText("ZeroDivisionError").first()).toBeVisible();
-    expect(await seriousViolations(page)).toEqual([]);
-    for (const tab of ["Variables", "Graph"]) {
-      await page.getByRole("tab", { name: tab }).click();
-      await expect(page.getByRole("tabpanel")).toContainText(/total|slider/);
+  harnessTest(
+    `axe finds no serious accessibility violation on any page in the ${scheme} theme`,
+    async ({ page, harness }) => {
+      harnessTest.setTimeout(120_000);
+      await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+      const [server, viewer] = await createRunsAndServe(harness);
+      await openConsole(page, server);
+      await page.getByLabel("Ask the agent").fill("Do it.");
+      await page.keyboard.press("Enter");
+      await expect(page.getByText("It is 45.")).toBeVisible();
+      await addCell(page, "from assay import *\nw_slider('At least', min=0, max=9)\nw_text_input('Name')\n1/0");
+      await runFocusedCell(page);
+      await expect(page.getByText("ZeroDivisionError").first()).toBeVisible();
       expect(await seriousViolations(page)).toEqual([]);
-    }
-    for (const path of viewer) {
-      await page.goto(server.url + path);
-      await waitUntilLoaded(page);
-      if (pathsWithTabs.includes(path)) await expect(page.getByRole("tab").first()).toBeVisible();
-      const tabs = await page.getByRole("tab").allInnerTexts();
-      if (tabs.length === 0) expect(await seriousViolations(page)).toEqual([]);
-      for (const tab of tabs) {
+      for (const tab of ["Variables", "Graph"]) {
         await page.getByRole("tab", { name: tab }).click();
-        await expect(page.getByRole("tabpanel")).not.toBeEmpty();
-        await waitUntilLoaded(page);
+        await expect(page.getByRole("tabpanel")).toContainText(/total|slider/);
         expect(await seriousViolations(page)).toEqual([]);
       }
-    }
-  });
+      for (const path of viewer) {
+        await page.goto(server.url + path);
+        await waitUntilLoaded(page);
+        if (tabbedPagePaths.includes(path)) await expect(page.getByRole("tab").first()).toBeVisible();
+        const tabs = await page.getByRole("tab").allInnerTexts();
+        if (tabs.length === 0) expect(await seriousViolations(page)).toEqual([]);
+        for (const tab of tabs) {
+          await page.getByRole("tab", { name: tab }).click();
+          await expect(page.getByRole("tabpanel")).not.toBeEmpty();
+          await waitUntilLoaded(page);
+          expect(await seriousViolations(page)).toEqual([]);
+        }
+      }
+    },
+  );
 
-  test(`no page scrolls horizontally in a narrow window in the ${scheme} theme`, async ({ page, harness }) => {
-    test.setTimeout(120_000);
+  harnessTest(`no page scrolls horizontally in a narrow window in the ${scheme} theme`, async ({ page, harness }) => {
+    harnessTest.setTimeout(120_000);
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-    const [server, viewer] = await serveRunPages(harness);
+    const [server, viewer] = await createRunsAndServe(harness);
     for (const width of [800, 400]) {
       await page.setViewportSize({ width, height: 800 });
       for (const path of ["/", ...viewer]) {

@@ -1,17 +1,17 @@
 import {
   addCell,
-  cellAt,
   expect,
+  harnessTest,
+  locateCellAt,
   openConsole,
   replaceCellText,
   runFocusedCell,
+  scriptedToolCall,
   sumCase,
   sumReplies,
-  test,
-  toolCall,
 } from "./assay";
 
-test("the agent solves a case while the user edits another cell", async ({ page, harness }) => {
+harnessTest("the agent solves a case while the user edits another cell", async ({ page, harness }) => {
   // The last reply is delayed by 6 s, so that the typed text is stored before the attempt ends.
   const replies = sumReplies(1500).map((reply, i) => (i === 2 ? { ...reply, delay_ms: 6000 } : reply));
   const model = harness.writeModelScript(...replies);
@@ -48,20 +48,20 @@ test("the agent solves a case while the user edits another cell", async ({ page,
   expect(edits.some(({ msg }) => msg?.by === "agent")).toBe(true);
 });
 
-test("Jupyter's keys run, move, delete and restore cells", async ({ page, harness }) => {
+harnessTest("Jupyter's keys run, move, delete and restore cells", async ({ page, harness }) => {
   const server = await harness.startServer(["--agent", "noop"]);
   await openConsole(page, server);
   await addCell(page, "a = 20");
   await page.keyboard.press("Shift+Enter");
-  await expect(cellAt(page, 1).getByRole("textbox")).toBeFocused();
+  await expect(locateCellAt(page, 1).getByRole("textbox")).toBeFocused();
   await page.keyboard.insertText("print('printed')\na + 22");
   await runFocusedCell(page);
-  await expect(cellAt(page, 1).getByText("42", { exact: true })).toBeVisible();
-  await expect(cellAt(page, 1).getByText("printed", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, 1).getByText("42", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, 1).getByText("printed", { exact: true })).toBeVisible();
 
   await page.keyboard.press("Escape");
   await page.keyboard.press("a");
-  await expect(cellAt(page, 2)).toBeVisible();
+  await expect(locateCellAt(page, 2)).toBeVisible();
   await expect(page.getByRole("listitem", { name: "Code cell 2" })).toBeFocused();
   await page.keyboard.press("m");
   await expect(page.getByRole("listitem", { name: "Markdown cell 2" })).toBeFocused();
@@ -71,10 +71,10 @@ test("Jupyter's keys run, move, delete and restore cells", async ({ page, harnes
   await expect(page.getByRole("heading", { name: "A title" })).toBeVisible();
 
   await page.keyboard.press("Escape");
-  await cellAt(page, 0).click({ position: { x: 5, y: 5 } });
+  await locateCellAt(page, 0).click({ position: { x: 5, y: 5 } });
   await page.keyboard.press("Escape");
   await page.keyboard.press("ControlOrMeta+Shift+ArrowDown");
-  await expect(cellAt(page, 1)).toContainText("a = 20");
+  await expect(locateCellAt(page, 1)).toContainText("a = 20");
   await page.keyboard.press("d");
   await page.keyboard.press("d");
   await expect(page.getByText("a = 20")).toHaveCount(0);
@@ -87,73 +87,76 @@ test("Jupyter's keys run, move, delete and restore cells", async ({ page, harnes
   await expect(page.getByRole("dialog")).toHaveCount(0);
 });
 
-test("an endless cell is stopped, and the queued cell shows that it waits and then runs", async ({ page, harness }) => {
-  const server = await harness.startServer(["--agent", "noop"]);
-  await openConsole(page, server);
-  const busy = await addCell(page, "print('on and on')\nwhile True: pass");
-  await runFocusedCell(page);
-  await expect(cellAt(page, busy).getByText("on and on", { exact: true })).toBeVisible();
-  const next = await addCell(page, "'after' + ' it'");
-  await runFocusedCell(page);
-  await expect(
-    cellAt(page, next)
-      .getByText(/waiting/i)
-      .first(),
-  ).toBeAttached();
-  await cellAt(page, busy).hover();
-  await cellAt(page, busy).getByRole("button", { name: "Stop the cell" }).click();
-  await expect(cellAt(page, busy).getByText("KeyboardInterrupt").first()).toBeVisible();
-  await expect(cellAt(page, next).getByText("'after it'", { exact: true })).toBeVisible();
-});
+harnessTest(
+  "an endless cell is stopped, and the queued cell shows that it waits and then runs",
+  async ({ page, harness }) => {
+    const server = await harness.startServer(["--agent", "noop"]);
+    await openConsole(page, server);
+    const busy = await addCell(page, "print('on and on')\nwhile True: pass");
+    await runFocusedCell(page);
+    await expect(locateCellAt(page, busy).getByText("on and on", { exact: true })).toBeVisible();
+    const next = await addCell(page, "'after' + ' it'");
+    await runFocusedCell(page);
+    await expect(
+      locateCellAt(page, next)
+        .getByText(/waiting/i)
+        .first(),
+    ).toBeAttached();
+    await locateCellAt(page, busy).hover();
+    await locateCellAt(page, busy).getByRole("button", { name: "Stop the cell" }).click();
+    await expect(locateCellAt(page, busy).getByText("KeyboardInterrupt").first()).toBeVisible();
+    await expect(locateCellAt(page, next).getByText("'after it'", { exact: true })).toBeVisible();
+  },
+);
 
-test("a reload during a run loses no output and runs nothing twice", async ({ page, harness }) => {
+harnessTest("a reload during a run loses no output and runs nothing twice", async ({ page, harness }) => {
   const server = await harness.startServer(["--agent", "noop"]);
   await openConsole(page, server);
   const at = await addCell(page, "import time\nfor i in range(40):\n    print('line', i, flush=True); time.sleep(0.1)");
   await runFocusedCell(page);
-  await expect(cellAt(page, at).getByText("line 3", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, at).getByText("line 3", { exact: true })).toBeVisible();
   await page.reload();
-  await expect(cellAt(page, at).getByText("line 39", { exact: true })).toBeVisible();
-  await expect(cellAt(page, at).getByText("line 0", { exact: true })).toBeVisible();
-  await expect(cellAt(page, at).getByText("[1]", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, at).getByText("line 39", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, at).getByText("line 0", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, at).getByText("[1]", { exact: true })).toBeVisible();
   const runs = (await server.readTrace()).filter(({ hop, type }) => hop === "server>kernel" && type === "run_cell");
   expect(runs).toHaveLength(1);
 });
 
-test("two tabs show each other's changes at once", async ({ page, context, harness }) => {
+harnessTest("two tabs show each other's changes at once", async ({ page, context, harness }) => {
   const server = await harness.startServer(["--agent", "noop"]);
   await openConsole(page, server);
   const other = await context.newPage();
   await openConsole(other, server);
   await addCell(page, "shared = 1");
-  await expect(cellAt(other, 0)).toContainText("shared = 1");
+  await expect(locateCellAt(other, 0)).toContainText("shared = 1");
   await replaceCellText(other, 0, "shared = 2\nshared + 40");
-  await expect(cellAt(page, 0)).toContainText("shared = 2");
+  await expect(locateCellAt(page, 0)).toContainText("shared = 2");
   await runFocusedCell(other);
-  await expect(cellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
 });
 
-test("after the server was killed, the page shows that it is disconnected and sends the typed text when it is back", async ({
-  page,
-  harness,
-}) => {
-  const server = await harness.startServer(["--agent", "noop"]);
-  const logged: string[] = [];
-  page.on("console", (message) => logged.push(message.text()));
-  await openConsole(page, server);
-  const at = await addCell(page, "kept = 'before'");
-  await expect.poll(async () => JSON.stringify(await server.readTrace())).toContain("kept = 'before'");
-  await server.stop("SIGKILL");
-  await expect(page.getByText("disconnected", { exact: true })).toBeVisible();
-  await replaceCellText(page, at, "kept = 'typed while it was away'");
-  await server.start();
-  await expect(page.getByText("connected", { exact: true }).first()).toBeVisible({ timeout: 30_000 });
-  await expect(cellAt(page, at)).toContainText("typed while it was away");
-  await expect.poll(async () => JSON.stringify(await server.readTrace())).toContain("typed while it was away");
-  expect(logged.some((line) => line.startsWith("[AgentConnection] Disconnected"))).toBe(true);
-});
+harnessTest(
+  "after the server was killed, the page shows that it is disconnected and sends the typed text when it is back",
+  async ({ page, harness }) => {
+    const server = await harness.startServer(["--agent", "noop"]);
+    const logged: string[] = [];
+    page.on("console", (message) => logged.push(message.text()));
+    await openConsole(page, server);
+    const at = await addCell(page, "kept = 'before'");
+    await expect.poll(async () => JSON.stringify(await server.readTrace())).toContain("kept = 'before'");
+    await server.stop("SIGKILL");
+    await expect(page.getByText("disconnected", { exact: true })).toBeVisible();
+    await replaceCellText(page, at, "kept = 'typed while it was away'");
+    await server.start();
+    await expect(page.getByText("connected", { exact: true }).first()).toBeVisible({ timeout: 30_000 });
+    await expect(locateCellAt(page, at)).toContainText("typed while it was away");
+    await expect.poll(async () => JSON.stringify(await server.readTrace())).toContain("typed while it was away");
+    expect(logged.some((line) => line.startsWith("[AgentConnection] Disconnected"))).toBe(true);
+  },
+);
 
-test("the user asks the agent, cancels a reply and restarts the agent", async ({ page, harness }) => {
+harnessTest("the user asks the agent, cancels a reply and restarts the agent", async ({ page, harness }) => {
   const model = harness.writeModelScript(
     { content: [{ type: "text", text: "Fine, thank you." }] },
     { delay_ms: 60_000, content: [{ type: "text", text: "Too late." }] },
@@ -173,26 +176,29 @@ test("the user asks the agent, cancels a reply and restarts the agent", async ({
   await expect(page.getByText("Agent: ready")).toBeAttached();
 });
 
-test("an edit by the agent of a cell that the user is editing is offered as a conflict", async ({ page, harness }) => {
-  const model = harness.writeModelScript(
-    { content: [toolCall("create_cell", { position: 0, cell_type: "code", source: "x = 'agent 1'" })] },
-    { delay_ms: 6000, content: [toolCall("edit_cell", { cell_id: "$cell[0]", source: "x = 'agent 2'" })] },
-    { content: [{ type: "text", text: "Done." }] },
-  );
-  const server = await harness.startServer(["--agent", "builtin", "--model", model]);
-  await openConsole(page, server);
-  await page.getByLabel("Ask the agent").fill("Go on.");
-  await page.keyboard.press("Enter");
-  await expect(cellAt(page, 0)).toContainText("agent 1");
-  await replaceCellText(page, 0, "");
-  // Typed by a script in the page, so that typing never pauses for long enough to be stored, even on a slow machine.
-  const typing = await page.evaluate(() =>
-    window.setInterval(() => document.execCommand("insertText", false, "z"), 50),
-  );
-  await expect(page.getByText("Done.")).toBeVisible();
-  await page.evaluate((timer) => clearInterval(timer), typing);
-  const conflict = cellAt(page, 0).getByRole("alert");
-  await conflict.getByRole("button", { name: "Show their text" }).click();
-  await expect(conflict).toContainText("x = 'agent 2'");
-  await expect(cellAt(page, 0).getByRole("textbox")).toContainText("zzzzzzzzzz");
-});
+harnessTest(
+  "an edit by the agent of a cell that the user is editing is offered as a conflict",
+  async ({ page, harness }) => {
+    const model = harness.writeModelScript(
+      { content: [scriptedToolCall("create_cell", { position: 0, cell_type: "code", source: "x = 'agent 1'" })] },
+      { delay_ms: 6000, content: [scriptedToolCall("edit_cell", { cell_id: "$cell[0]", source: "x = 'agent 2'" })] },
+      { content: [{ type: "text", text: "Done." }] },
+    );
+    const server = await harness.startServer(["--agent", "builtin", "--model", model]);
+    await openConsole(page, server);
+    await page.getByLabel("Ask the agent").fill("Go on.");
+    await page.keyboard.press("Enter");
+    await expect(locateCellAt(page, 0)).toContainText("agent 1");
+    await replaceCellText(page, 0, "");
+    // Typed by a script in the page, so that typing never pauses for long enough to be stored, even on a slow machine.
+    const typing = await page.evaluate(() =>
+      window.setInterval(() => document.execCommand("insertText", false, "z"), 50),
+    );
+    await expect(page.getByText("Done.")).toBeVisible();
+    await page.evaluate((timer) => clearInterval(timer), typing);
+    const conflict = locateCellAt(page, 0).getByRole("alert");
+    await conflict.getByRole("button", { name: "Show their text" }).click();
+    await expect(conflict).toContainText("x = 'agent 2'");
+    await expect(locateCellAt(page, 0).getByRole("textbox")).toContainText("zzzzzzzzzz");
+  },
+);

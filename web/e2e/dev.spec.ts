@@ -6,11 +6,11 @@ import { join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import type { Page } from "@playwright/test";
 import {
+  type AssayHarness,
   type AssayServer,
-  cellAt,
   expect,
-  type Harness,
-  test as harnessTest,
+  harnessTest,
+  locateCellAt,
   replaceCellText,
   runFocusedCell,
 } from "./assay";
@@ -73,7 +73,7 @@ class ViteDevServer {
   }
 }
 
-const test = harnessTest.extend<{ vite: ViteDevServer }>({
+const viteTest = harnessTest.extend<{ vite: ViteDevServer }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright wants a pattern here
   vite: async ({}, use) => {
     const vite = new ViteDevServer(await freePort());
@@ -82,18 +82,18 @@ const test = harnessTest.extend<{ vite: ViteDevServer }>({
   },
 });
 
-test.describe.configure({ timeout: 180_000 });
+viteTest.describe.configure({ timeout: 180_000 });
 
 /** Timeout in ms for the first load: Vite may have to prebundle packages, and serves hundreds of files. */
-const firstPageTimeout = { timeout: 90_000 };
+const firstLoadTimeout = { timeout: 90_000 };
 
 /** Waits at most 90 s until the page shows that it is connected. */
 async function waitUntilConnected(page: Page): Promise<void> {
-  await expect(page.getByText("connected", { exact: true }).first()).toBeVisible(firstPageTimeout);
+  await expect(page.getByText("connected", { exact: true }).first()).toBeVisible(firstLoadTimeout);
 }
 
 /** Returns arguments for an agent that starts only when the file `go` exists, to keep a session in its starting phase. */
-function delayedAgentArgs(harness: Harness): string[] {
+function delayedAgentArgs(harness: AssayHarness): string[] {
   const source = `import os, sys, time
 while not os.path.exists(${JSON.stringify(join(harness.dir, "go"))}): time.sleep(0.05)
 os.execv(sys.executable, [sys.executable, ${JSON.stringify(resolve("../docs/examples/agent.py"))}, sys.argv[-1]])
@@ -121,94 +121,90 @@ async function runFirstCell(page: Page): Promise<void> {
   await page.getByRole("toolbar", { name: "Notebook" }).getByRole("button", { name: "Code" }).click();
   await replaceCellText(page, 0, "6 * 7");
   await runFocusedCell(page);
-  await expect(cellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
+  await expect(locateCellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
 }
 
-test("vite dev with EVAL_SANDBOX=1: the page connects directly to the server without asking for a token", async ({
-  page,
-  harness,
-  vite,
-}) => {
-  const server = await harness.startServer([...delayedAgentArgs(harness), "--origin", vite.url]);
-  await vite.start(server, "1");
-  const logged: string[] = [];
-  page.on("console", (message) => logged.push(message.text()));
-  const sockets = recordSockets(page);
-  await page.goto(vite.url);
-  await expect(page.getByText("Connecting…")).toBeVisible(firstPageTimeout); // the phase of the session is not shown
-  harness.writeFile("go", "");
-  await waitUntilConnected(page);
-  await runFirstCell(page);
-  await expect(page.getByLabel("Token")).toHaveCount(0);
-  expect(logged).toContain("[AgentConnection] Connected");
-  const ws = server.url.replace("http:", "ws:");
-  const [run, agent] = sockets.slice(-2);
-  expect(run).toMatchObject({ url: `${ws}/run`, first: { token: "local-dev-token" } });
-  expect(agent).toMatchObject({ url: `${ws}/agent`, first: { type: "init" } });
-});
+viteTest(
+  "vite dev with EVAL_SANDBOX=1: the page connects directly to the server without asking for a token",
+  async ({ page, harness, vite }) => {
+    const server = await harness.startServer([...delayedAgentArgs(harness), "--origin", vite.url]);
+    await vite.start(server, "1");
+    const logged: string[] = [];
+    page.on("console", (message) => logged.push(message.text()));
+    const sockets = recordSockets(page);
+    await page.goto(vite.url);
+    await expect(page.getByText("Connecting…")).toBeVisible(firstLoadTimeout); // the phase of the session is not shown
+    harness.writeFile("go", "");
+    await waitUntilConnected(page);
+    await runFirstCell(page);
+    await expect(page.getByLabel("Token")).toHaveCount(0);
+    expect(logged).toContain("[AgentConnection] Connected");
+    const ws = server.url.replace("http:", "ws:");
+    const [run, agent] = sockets.slice(-2);
+    expect(run).toMatchObject({ url: `${ws}/run`, first: { token: "local-dev-token" } });
+    expect(agent).toMatchObject({ url: `${ws}/agent`, first: { type: "init" } });
+  },
+);
 
-test("vite dev without EVAL_SANDBOX: the page asks for the token and shows the phase of the session", async ({
-  page,
-  harness,
-  vite,
-}) => {
-  const args = [...delayedAgentArgs(harness), "--token", "hush", "--origin", vite.url];
-  const server = await harness.startServer(args, { EVAL_SANDBOX: "" });
-  await vite.start(server, "");
-  const sockets = recordSockets(page);
-  await page.goto(vite.url);
-  await page.getByLabel("Token").fill("hush", firstPageTimeout);
-  expect(sockets).toEqual([]);
-  await page.getByRole("button", { name: "Continue" }).click();
-  await expect(page.getByText("Starting the kernel and the agent…")).toBeVisible();
-  harness.writeFile("go", "");
-  await waitUntilConnected(page);
-  await runFirstCell(page);
-  expect(sockets.at(-2)?.first).toMatchObject({ token: "hush" });
-});
+viteTest(
+  "vite dev without EVAL_SANDBOX: the page asks for the token and shows the phase of the session",
+  async ({ page, harness, vite }) => {
+    const args = [...delayedAgentArgs(harness), "--token", "hush", "--origin", vite.url];
+    const server = await harness.startServer(args, { EVAL_SANDBOX: "" });
+    await vite.start(server, "");
+    const sockets = recordSockets(page);
+    await page.goto(vite.url);
+    await page.getByLabel("Token").fill("hush", firstLoadTimeout);
+    expect(sockets).toEqual([]);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await expect(page.getByText("Starting the kernel and the agent…")).toBeVisible();
+    harness.writeFile("go", "");
+    await waitUntilConnected(page);
+    await runFirstCell(page);
+    expect(sockets.at(-2)?.first).toMatchObject({ token: "hush" });
+  },
+);
 
-test("vite dev: the page reports that there is no server, or that the server refuses its origin", async ({
-  page,
-  harness,
-  vite,
-}) => {
-  const server = await harness.startServer(["--agent", "noop"]);
-  await vite.start(server, "1");
-  await page.goto(vite.url);
-  const alert = page.getByRole("alert");
-  await expect(alert).toContainText(`pages of ${vite.url} may not use this server; --origin lists`, firstPageTimeout);
-  await server.stop();
-  await page.getByRole("button", { name: "Try again" }).click();
-  await expect(alert).toContainText(`No server at ${server.url}`);
-  const other = await harness.startServer([
-    "--agent",
-    "noop",
-    "--addr",
-    server.url.replace("http://", ""),
-    "--origin",
-    vite.url,
-  ]);
-  expect(other.url).toBe(server.url);
-  await page.getByRole("button", { name: "Try again" }).click();
-  await waitUntilConnected(page);
-});
+viteTest(
+  "vite dev: the page reports that there is no server, or that the server refuses its origin",
+  async ({ page, harness, vite }) => {
+    const server = await harness.startServer(["--agent", "noop"]);
+    await vite.start(server, "1");
+    await page.goto(vite.url);
+    const alert = page.getByRole("alert");
+    await expect(alert).toContainText(`pages of ${vite.url} may not use this server; --origin lists`, firstLoadTimeout);
+    await server.stop();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await expect(alert).toContainText(`No server at ${server.url}`);
+    const other = await harness.startServer([
+      "--agent",
+      "noop",
+      "--addr",
+      server.url.replace("http://", ""),
+      "--origin",
+      vite.url,
+    ]);
+    expect(other.url).toBe(server.url);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await waitUntilConnected(page);
+  },
+);
 
-test("vite dev in sandbox mode: the page reports that a server outside sandbox mode refused its token", async ({
-  page,
-  harness,
-  vite,
-}) => {
-  const server = await harness.startServer(["--agent", "noop", "--token", "hush", "--origin", vite.url], {
-    EVAL_SANDBOX: "",
-  });
-  await vite.start(server, "1");
-  await page.goto(vite.url);
-  const refusal = page.getByText("The server has refused this connection. The server says: wrong token.");
-  await expect(refusal).toBeVisible(firstPageTimeout);
-  await expect(page.getByLabel("Token")).toHaveCount(0);
-});
+viteTest(
+  "vite dev in sandbox mode: the page reports that a server outside sandbox mode refused its token",
+  async ({ page, harness, vite }) => {
+    const server = await harness.startServer(["--agent", "noop", "--token", "hush", "--origin", vite.url], {
+      EVAL_SANDBOX: "",
+    });
+    await vite.start(server, "1");
+    await page.goto(vite.url);
+    const refusal = page.getByText("The server has refused this connection. The server says: wrong token.");
+    await expect(refusal).toBeVisible(firstLoadTimeout);
+    await expect(page.getByLabel("Token")).toHaveCount(0);
+  },
+);
 
-test("a build does not depend on EVAL_SANDBOX and ASSAY_URL", async ({ harness }) => {
+viteTest("a build does not depend on EVAL_SANDBOX and ASSAY_URL", async ({ harness }) => {
   const build = (to: string, env: Record<string, string>) => {
     const args = [viteScript, "build", "--logLevel", "warn", "--outDir", join(harness.dir, to), "--emptyOutDir"];
     execFileSync(process.execPath, args, { env: { ...viteEnvironment(), ...env }, stdio: "pipe", timeout: 80_000 });

@@ -1,6 +1,6 @@
-import { cellAt, expect, openConsole, replaceCellText, sumCase, sumReplies, test } from "./assay";
+import { expect, harnessTest, locateCellAt, openConsole, replaceCellText, sumCase, sumReplies } from "./assay";
 
-test("a holder receives every agent action, and its answers reach the agent", async ({ page, harness }) => {
+harnessTest("a holder receives every agent action, and its answers reach the agent", async ({ page, harness }) => {
   const model = harness.writeModelScript(...sumReplies(800));
   const server = await harness.startServer([
     "--agent",
@@ -30,23 +30,22 @@ test("a holder receives every agent action, and its answers reach the agent", as
   );
 });
 
-test("a holder keeps its notebook across a reload, and a second holder is refused with a reason", async ({
-  page,
-  context,
-  harness,
-}) => {
-  const server = await harness.startServer(["--agent", "noop", "--console-role", "holder"]);
-  await openConsole(page, server);
-  await page.getByRole("toolbar", { name: "Notebook" }).getByRole("button", { name: "Code" }).click();
-  await replaceCellText(page, 0, "held = 6 * 7\nheld");
-  await page.keyboard.press("Control+Enter");
-  await expect(cellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
-  await page.reload();
-  await expect(cellAt(page, 0)).toContainText("held = 6 * 7");
-  await expect(cellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
+harnessTest(
+  "a holder keeps its notebook across a reload, and a second holder is refused with a reason",
+  async ({ page, context, harness }) => {
+    const server = await harness.startServer(["--agent", "noop", "--console-role", "holder"]);
+    await openConsole(page, server);
+    await page.getByRole("toolbar", { name: "Notebook" }).getByRole("button", { name: "Code" }).click();
+    await replaceCellText(page, 0, "held = 6 * 7\nheld");
+    await page.keyboard.press("Control+Enter");
+    await expect(locateCellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
+    await page.reload();
+    await expect(locateCellAt(page, 0)).toContainText("held = 6 * 7");
+    await expect(locateCellAt(page, 0).getByText("42", { exact: true })).toBeVisible();
 
-  const other = await context.newPage();
-  await other.goto(server.url);
-  await expect(other.getByText(/another console holds/i).first()).toBeVisible();
-  await expect(page.getByText("connected", { exact: true }).first()).toBeVisible();
-});
+    const other = await context.newPage();
+    await other.goto(server.url);
+    await expect(other.getByText(/another console holds/i).first()).toBeVisible();
+    await expect(page.getByText("connected", { exact: true }).first()).toBeVisible();
+  },
+);

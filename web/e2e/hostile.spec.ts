@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "@playwright/test";
-import { cellAt, expect, type Harness, openConsole, type ScriptedReply, test } from "./assay";
+import { type AssayHarness, expect, harnessTest, locateCellAt, openConsole, type ScriptedReply } from "./assay";
 
 /** A text with which an agent or a kernel might attack the page. kind says where it is shown. */
 interface HostileInput {
@@ -54,7 +54,7 @@ async function startRequestTrap() {
 }
 
 /** Returns Python source that outputs the inputs. */
-function cellSource(inputs: readonly HostileInput[], aimed: (text: string) => string): string {
+function cellSourceOfInputs(inputs: readonly HostileInput[], aimed: (text: string) => string): string {
   return inputs
     .map(({ kind, payload, name }) => {
       const text = JSON.stringify(JSON.stringify(aimed(payload)));
@@ -81,7 +81,7 @@ function inputBatches(kinds: readonly string[]): HostileInput[][] {
  * cells and cell outputs, and the number of cells that it creates.
  */
 function scriptHostileAgent(
-  harness: Harness,
+  harness: AssayHarness,
   kinds: readonly string[],
   aimed: (text: string) => string,
 ): [string, number] {
@@ -94,7 +94,7 @@ function scriptHostileAgent(
   const reply = (inputs: readonly HostileInput[]): ScriptedReply => ({
     content: [
       { type: "text", text: inputs.map(({ payload }) => aimed(payload)).join("\n\n") || "." },
-      create({ source: cellSource(inputs, aimed), title: aimed(inputs[0]?.payload ?? "").slice(0, 200) }),
+      create({ source: cellSourceOfInputs(inputs, aimed), title: aimed(inputs[0]?.payload ?? "").slice(0, 200) }),
       create({
         source: inputs.map(({ payload }) => aimed(payload)).join("\n\n"),
         cell_type: "markdown",
@@ -110,19 +110,19 @@ function scriptHostileAgent(
 }
 
 /** Scrolls every cell into view once and waits two frames for each, so that hostile content can act. */
-async function showAllCells(page: Page, count: number): Promise<void> {
-  await cellAt(page, 0).click();
+async function scrollThroughAllCells(page: Page, count: number): Promise<void> {
+  await locateCellAt(page, 0).click();
   await page.keyboard.press("Escape");
   for (let at = 0; at < count; at++) {
-    await expect(cellAt(page, at)).toBeVisible();
-    await cellAt(page, at).scrollIntoViewIfNeeded();
+    await expect(locateCellAt(page, at)).toBeVisible();
+    await locateCellAt(page, at).scrollIntoViewIfNeeded();
     await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     if (at + 1 < count) await page.keyboard.press("ArrowDown");
   }
 }
 
 /** Reads from the page what a hostile input may have changed: globals, prototypes, title, scripts, address. */
-async function readHarm(page: Page): Promise<unknown> {
+async function readPageHarm(page: Page): Promise<unknown> {
   return page.evaluate(() => ({
     pwned: (window as unknown as Record<string, unknown>).__pwned ?? null,
     polluted: ({} as Record<string, unknown>).polluted ?? null,
@@ -132,66 +132,67 @@ async function readHarm(page: Page): Promise<unknown> {
   }));
 }
 
-test("Trusted Types refuse HTML and script sources outside of the page's own policies", async ({
-  page,
-  harness,
-  pageErrors,
-}) => {
-  const server = await harness.startServer(["--agent", "noop"]);
-  await openConsole(page, server);
-  const refused = await page.evaluate(() => {
-    const { trustedTypes } = window as unknown as { trustedTypes: { createPolicy(name: string, rules: object): void } };
-    const tries = [
-      () => Object.assign(document.createElement("div"), { innerHTML: "<b>" }),
-      () => new DOMParser().parseFromString("<b>", "text/html"),
-      () => Object.assign(document.createElement("script"), { src: "/assets/a.js" }),
-      () => new Worker("/assets/a.js"),
-      () => trustedTypes.createPolicy("another", {}),
-    ];
-    return tries.map((attempt) => {
-      try {
-        attempt();
-        return "done";
-      } catch (error) {
-        return (error as Error).name;
-      }
+harnessTest(
+  "Trusted Types refuse HTML and script sources outside of the page's own policies",
+  async ({ page, harness, pageErrors }) => {
+    const server = await harness.startServer(["--agent", "noop"]);
+    await openConsole(page, server);
+    const refused = await page.evaluate(() => {
+      const { trustedTypes } = window as unknown as {
+        trustedTypes: { createPolicy(name: string, rules: object): void };
+      };
+      const tries = [
+        () => Object.assign(document.createElement("div"), { innerHTML: "<b>" }),
+        () => new DOMParser().parseFromString("<b>", "text/html"),
+        () => Object.assign(document.createElement("script"), { src: "/assets/a.js" }),
+        () => new Worker("/assets/a.js"),
+        () => trustedTypes.createPolicy("another", {}),
+      ];
+      return tries.map((attempt) => {
+        try {
+          attempt();
+          return "done";
+        } catch (error) {
+          return (error as Error).name;
+        }
+      });
     });
-  });
-  expect(refused).toEqual(Array(5).fill("TypeError"));
-  await expect.poll(() => pageErrors.length).toBe(5); // each is reported as a violation
-  pageErrors.length = 0;
-});
+    expect(refused).toEqual(Array(5).fill("TypeError"));
+    await expect.poll(() => pageErrors.length).toBe(5); // each is reported as a violation
+    pageErrors.length = 0;
+  },
+);
 
 /** What readHarm returns for a page that no hostile input has changed. */
-const noHarm = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
+const expectedHarmWhenSafe = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
 
 for (const kinds of [
   ["html"],
   ["svg", "markdown", "latex", "json", "ansi"],
   ["plotly", "title", "widget", "cell_id", "filename"],
 ]) {
-  test(`hostile ${kinds.join(", ")} from an agent and its cells change nothing in the page and send no requests`, async ({
-    page,
-    harness,
-  }) => {
-    test.setTimeout(180_000);
-    const { caught, aimed, close } = await startRequestTrap();
-    const [model, count] = scriptHostileAgent(harness, kinds, aimed);
-    const dialogs: string[] = [];
-    const opened: string[] = [];
-    page.on("dialog", (dialog) => {
-      dialogs.push(dialog.message());
-      void dialog.dismiss();
-    });
-    page.context().on("page", (other) => opened.push(other.url()));
-    const server = await harness.startServer(["--agent", "builtin", "--model", model, "--turns", "1000"]);
-    await openConsole(page, server);
-    await page.getByLabel("Ask the agent").fill("Start.");
-    await page.keyboard.press("Enter");
-    await expect(page.getByText("All inputs sent.").first()).toBeVisible({ timeout: 120_000 });
-    await showAllCells(page, count);
-    expect(await readHarm(page)).toEqual(noHarm);
-    expect({ caught, dialogs, opened }).toEqual({ caught: [], dialogs: [], opened: [] });
-    close();
-  });
+  harnessTest(
+    `hostile ${kinds.join(", ")} from an agent and its cells change nothing in the page and send no requests`,
+    async ({ page, harness }) => {
+      harnessTest.setTimeout(180_000);
+      const { caught, aimed, close } = await startRequestTrap();
+      const [model, count] = scriptHostileAgent(harness, kinds, aimed);
+      const dialogs: string[] = [];
+      const opened: string[] = [];
+      page.on("dialog", (dialog) => {
+        dialogs.push(dialog.message());
+        void dialog.dismiss();
+      });
+      page.context().on("page", (other) => opened.push(other.url()));
+      const server = await harness.startServer(["--agent", "builtin", "--model", model, "--turns", "1000"]);
+      await openConsole(page, server);
+      await page.getByLabel("Ask the agent").fill("Start.");
+      await page.keyboard.press("Enter");
+      await expect(page.getByText("All inputs sent.").first()).toBeVisible({ timeout: 120_000 });
+      await scrollThroughAllCells(page, count);
+      expect(await readPageHarm(page)).toEqual(expectedHarmWhenSafe);
+      expect({ caught, dialogs, opened }).toEqual({ caught: [], dialogs: [], opened: [] });
+      close();
+    },
+  );
 }

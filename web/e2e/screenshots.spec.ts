@@ -2,17 +2,17 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import {
+  type AssayHarness,
   type AssayServer,
   addCell,
-  cellAt,
   expect,
-  type Harness,
+  harnessTest,
+  locateCellAt,
   openConsole,
   runFocusedCell,
   type ScriptedReply,
-  submitAnswerCall,
-  test,
-  toolCall,
+  scriptedSubmitCall,
+  scriptedToolCall,
 } from "./assay";
 
 // Takes screenshots of every page in the light and dark themes: `npm run screenshots`. console.png and
@@ -51,7 +51,7 @@ const salesCase = {
 
 /** Returns the agent's tool call that creates and runs a code cell at a position. */
 const createCodeCellCall = (position: number, source: string) =>
-  toolCall("create_cell", { position, cell_type: "code", source, auto_run: true });
+  scriptedToolCall("create_cell", { position, cell_type: "code", source, auto_run: true });
 
 /** Returns the scripted model's replies that solve salesCase. delay is the milliseconds before each reply. */
 function salesReplies(delay: number): ScriptedReply[] {
@@ -62,7 +62,7 @@ function salesReplies(delay: number): ScriptedReply[] {
       usage,
       content: [
         { type: "text", text: "I put the sales into a frame first." },
-        toolCall("create_markdown_cell", {
+        scriptedToolCall("create_markdown_cell", {
           position: 0,
           source: "## Sales by region\nEvery sale, then the *sum* of each region.",
         }),
@@ -84,7 +84,7 @@ function salesReplies(delay: number): ScriptedReply[] {
       usage,
       content: [
         { type: "text", text: "**north** sold most, 350.50 in all." },
-        submitAnswerCall({ region: "north", total: 350.5 }),
+        scriptedSubmitCall({ region: "north", total: 350.5 }),
       ],
     },
   ];
@@ -98,7 +98,7 @@ async function takeScreenshot(page: Page, name: string): Promise<void> {
 }
 
 /** Makes three runs and starts a server whose agent solves salesCase; returns the server. */
-async function serveWithRuns(harness: Harness): Promise<AssayServer> {
+async function createRunsAndServe(harness: AssayHarness): Promise<AssayServer> {
   const file = harness.writeCase(salesCase);
   const model = harness.writeModelScript(...salesReplies(30));
   await harness.runAssay([
@@ -127,16 +127,16 @@ async function serveWithRuns(harness: Harness): Promise<AssayServer> {
 
 for (const scheme of ["light", "dark"] as const) {
   const suffix = scheme === "light" ? "" : "-dark";
-  test(`screenshots of every page in the ${scheme} theme`, async ({ page, harness }) => {
-    test.setTimeout(180_000);
+  harnessTest(`screenshots of every page in the ${scheme} theme`, async ({ page, harness }) => {
+    harnessTest.setTimeout(180_000);
     mkdirSync(screenshotFolder, { recursive: true });
     await page.emulateMedia({ colorScheme: scheme });
-    const server = await serveWithRuns(harness);
+    const server = await createRunsAndServe(harness);
     await openConsole(page, server);
     await expect(page.getByRole("region", { name: "Verdict" }).getByText("Passed", { exact: true })).toBeVisible({
       timeout: 30_000,
     });
-    await cellAt(page, 1).scrollIntoViewIfNeeded();
+    await locateCellAt(page, 1).scrollIntoViewIfNeeded();
     await takeScreenshot(page, `console${suffix}`);
     await page.getByRole("button", { name: "Open messages" }).click();
     await takeScreenshot(page, `flow${suffix}`);
@@ -154,7 +154,7 @@ for (const scheme of ["light", "dark"] as const) {
     }
   });
 
-  test(`screenshots of widgets, signals and a traceback in the ${scheme} theme`, async ({ page, harness }) => {
+  harnessTest(`screenshots of widgets, signals and a traceback in the ${scheme} theme`, async ({ page, harness }) => {
     await page.emulateMedia({ colorScheme: scheme });
     const server = await harness.startServer(["--agent", "noop", ...debianPythonArgs]);
     await openConsole(page, server);

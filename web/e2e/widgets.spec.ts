@@ -1,6 +1,6 @@
-import { addCell, cellAt, expect, openConsole, runFocusedCell, test } from "./assay";
+import { addCell, expect, harnessTest, locateCellAt, openConsole, runFocusedCell } from "./assay";
 
-test("changing a widget sets its value and re-runs the cells that read it", async ({ page, harness }) => {
+harnessTest("changing a widget sets its value and re-runs the cells that read it", async ({ page, harness }) => {
   const server = await harness.startServer(["--agent", "noop"]);
   await openConsole(page, server);
   const makers = [
@@ -24,9 +24,9 @@ test("changing a widget sets its value and re-runs the cells that read it", asyn
     "print('saw', least.value, word.value, pick.value, many.value, way.value, sure.value, go.value, span.value)",
   );
   await runFocusedCell(page);
-  const seen = cellAt(page, reader);
+  const seen = locateCellAt(page, reader);
   await expect(seen.getByText("saw 0 ab one [1] up False False (2, 8)")).toBeVisible();
-  const widgets = cellAt(page, 0);
+  const widgets = locateCellAt(page, 0);
   await expect(widgets.getByText("bold", { exact: true })).toBeVisible();
 
   await widgets.getByRole("slider", { name: "At least" }).focus();

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
  * The folders of src, in the order of their layers, and the folders that each may import.
  * A folder may import only folders above it, so there are no cycles. Tests obey the same table.
  */
-const mayImport: Readonly<Record<string, string>> = {
+const allowedImportsByFolder: Readonly<Record<string, string>> = {
   // Values and texts. Nothing here knows the page.
   styles: "",
   json: "", // JSON of unknown shape, and schemas to check it
@@ -39,12 +39,12 @@ const mayImport: Readonly<Record<string, string>> = {
   "main.tsx": "app browser styles",
 };
 
-const table = Object.entries(mayImport).map(
+const foldersWithImports = Object.entries(allowedImportsByFolder).map(
   ([folder, imports]) => [folder, imports.split(" ").filter(Boolean)] as const,
 );
-const allowed = new Map(table);
+const allowedImports = new Map(foldersWithImports);
 
-const files = import.meta.glob<string>("./**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true });
+const sourcesByPath = import.meta.glob<string>("./**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true });
 
 /** Matches `import … from "./x"`, `export … from "./x"`, `import "./x"`, `import("./x")` and `vi.mock("./x")`. */
 const importPattern = /(?:\bfrom |\bimport |\bimport\(|\bvi\.mock\()"(\.[^"]+)"/g;
@@ -55,26 +55,28 @@ function folderOf(path: string): string {
 }
 
 /** Returns the folders that a file imports, without its own. */
-function importsOf(path: string, source: string): string[] {
+function importedFoldersOf(path: string, source: string): string[] {
   const paths = [...source.matchAll(importPattern)].map(([, to = ""]) => new URL(to, `http://src/${path}`).pathname);
   return [...new Set(paths.map(folderOf))].filter((folder) => folder !== folderOf(path));
 }
 
 test("files import only the folders that their folder may import", () => {
-  const wrong = Object.entries(files).flatMap(([path, source]) => {
-    const may = allowed.get(folderOf(path));
+  const wrong = Object.entries(sourcesByPath).flatMap(([path, source]) => {
+    const may = allowedImports.get(folderOf(path));
     if (may === undefined) return [`${path} is in a folder that the table does not have`];
-    return importsOf(path, source).flatMap((to) => (may.includes(to) ? [] : [`${path} imports ${to}`]));
+    return importedFoldersOf(path, source).flatMap((to) => (may.includes(to) ? [] : [`${path} imports ${to}`]));
   });
   expect(wrong).toEqual([]);
 });
 
 test("imports go one way, and every allowed import is used", () => {
   const used = new Set(
-    Object.entries(files).flatMap(([path, source]) => importsOf(path, source).map((to) => `${folderOf(path)} ${to}`)),
+    Object.entries(sourcesByPath).flatMap(([path, source]) =>
+      importedFoldersOf(path, source).map((to) => `${folderOf(path)} ${to}`),
+    ),
   );
-  const order = table.map(([folder]) => folder);
-  const pairs = table.flatMap(([from, may]) => may.map((to) => [from, to] as const));
+  const order = foldersWithImports.map(([folder]) => folder);
+  const pairs = foldersWithImports.flatMap(([from, may]) => may.map((to) => [from, to] as const));
   expect(pairs.filter(([from, to]) => order.indexOf(to) >= order.indexOf(from))).toEqual([]);
   expect(pairs.filter(([from, to]) => !used.has(`${from} ${to}`))).toEqual([]);
 });
@@ -88,5 +90,5 @@ test("importsOf finds imports, exports, side-effect imports and dynamic imports"
     'const lazy = () => import("../outputs/Outputs");',
     'import { useState } from "react";',
   ].join("\n");
-  expect(importsOf("./agentPanel/x.ts", source)).toEqual(["store", "styles", "ui", "outputs"]);
+  expect(importedFoldersOf("./agentPanel/x.ts", source)).toEqual(["store", "styles", "ui", "outputs"]);
 });

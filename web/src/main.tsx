@@ -5,9 +5,9 @@ import { App } from "./app/App";
 import { initTheme } from "./browser/theme";
 
 initTheme();
-const root = document.getElementById("root");
-if (root === null) throw new Error("index.html has no #root");
-createRoot(root).render(
+const rootElement = document.getElementById("root");
+if (rootElement === null) throw new Error("index.html has no #root");
+createRoot(rootElement).render(
   <StrictMode>
     <App />
   </StrictMode>,

@@ -17,15 +17,15 @@ function readTranscript(name: string): string {
 }
 
 /** Numbers in the transcripts that JSON.parse and JSON.stringify write in another form, with that form. */
-const rewrittenNumbers: Record<string, string> = { "99999999999999999999": "100000000000000000000" };
+const numbersAsJSONWritesThem: Record<string, string> = { "99999999999999999999": "100000000000000000000" };
 
-function expectedMessage(text: string): OutgoingMessage {
+function parseExpectedMessage(text: string): OutgoingMessage {
   return JSON.parse(
-    Object.entries(rewrittenNumbers).reduce((out, [from, to]) => out.replaceAll(from, to), text),
+    Object.entries(numbersAsJSONWritesThem).reduce((out, [from, to]) => out.replaceAll(from, to), text),
   ) as OutgoingMessage;
 }
 
-function notebookContext() {
+function fakeNotebookContext() {
   let cells = 0;
   return { language: "python", createId: () => `c${++cells}` };
 }
@@ -54,10 +54,10 @@ function parseMessage(text: string): OutgoingMessage | null {
  * Applies an action to a state; returns the new state and the resulting messages in the order in
  * which the server sends them.
  */
-function applyAction(
+function applyActionToState(
   state: State,
   message: OutgoingMessage,
-  context: ReturnType<typeof notebookContext>,
+  context: ReturnType<typeof fakeNotebookContext>,
 ): { state: State; said: OutgoingMessage[] } {
   if (message.type !== "agent_action") return { state, said: [] };
   const { events, response, kernelMessages } = handleAgentAction(state, message, context);
@@ -73,7 +73,7 @@ function applyAction(
 
 describe.each(transcriptFiles)("%s", (name) => {
   it("answers actions as the server does", () => {
-    const context = notebookContext();
+    const context = fakeNotebookContext();
     let state = initialState;
     let said: OutgoingMessage[] = [];
     let count = 0;
@@ -85,10 +85,10 @@ describe.each(transcriptFiles)("%s", (name) => {
         state = reduceEntry(state, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
       } else if (keyword === "action") {
         expect(said).toEqual([]);
-        ({ state, said } = applyAction(state, parseMessage(text) ?? { type: "" }, context));
+        ({ state, said } = applyActionToState(state, parseMessage(text) ?? { type: "" }, context));
       } else {
         count++;
-        const { by: _, agent_tx_id: tx, ...expected } = expectedMessage(text);
+        const { by: _, agent_tx_id: tx, ...expected } = parseExpectedMessage(text);
         // A set_widget is answered by the server when the kernel has answered; a holder answers at once.
         if (expected.type === "set_widget_value") {
           expect(said.shift()).toMatchObject({ type: "agent_action_response", status: "success", tx_id: tx });
@@ -120,7 +120,7 @@ describe("limits of get_context", () => {
     const { response } = handleAgentAction(
       state,
       { type: "agent_action", action: "get_context", tx_id: "t" },
-      notebookContext(),
+      fakeNotebookContext(),
     );
     const context = response?.context as { cells: { outputs: Record<string, unknown>[] }[] };
     return context.cells[0]?.outputs ?? [];
@@ -159,7 +159,7 @@ it("refuses sources that are too large together", () => {
   const { response, events } = handleAgentAction(
     initialState,
     { type: "agent_action", action: "create_cell", tx_id: "t", params },
-    notebookContext(),
+    fakeNotebookContext(),
   );
   expect(events).toEqual([]);
   expect(response?.error).toBe(

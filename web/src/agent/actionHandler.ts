@@ -4,7 +4,7 @@ import type { CellType, MessageOf, OutgoingMessage } from "../protocol/messages"
 import type { Cell, State } from "../store/state";
 import { byteLength } from "../store/utf8";
 import { ActionError, ActionParams } from "./actionParams";
-import { notebookContextFields } from "./agentContext";
+import { describeNotebookForAgent } from "./agentContext";
 
 type NotebookEvent = MessageOf<"notebook_event">;
 
@@ -12,7 +12,7 @@ type NotebookEvent = MessageOf<"notebook_event">;
 const maxSourceBytes = 8 << 20;
 
 /** What the holder of a notebook provides to carry out actions, besides the notebook's state. */
-export interface NotebookContext {
+export interface ActionContext {
   language: string;
   /** Returns an id for a new cell. */
   createId(): string;
@@ -29,7 +29,7 @@ export interface ActionResult {
 }
 
 /** The result of an agent_action that was carried out, or the error it was refused with. */
-export interface HandledAction {
+export interface ActionOutcome {
   events: readonly NotebookEvent[];
   /** null: the agent does not want a response. */
   response: OutgoingMessage | null;
@@ -40,7 +40,7 @@ export interface HandledAction {
  * Carries out an agent_action on a notebook. A failing action changes nothing and is answered with
  * an error.
  */
-export function handleAgentAction(state: State, message: Fields, context: NotebookContext): HandledAction {
+export function handleAgentAction(state: State, message: Fields, context: ActionContext): ActionOutcome {
   const txId = read(string, message.tx_id);
   const responseOf = (status: string, fields: Readonly<Record<string, unknown>>): OutgoingMessage | null =>
     txId === "" ? null : { type: "agent_action_response", tx_id: txId, status, ...fields };
@@ -56,13 +56,13 @@ export function handleAgentAction(state: State, message: Fields, context: Notebo
 }
 
 /** Returns what an action changes and sends. Throws an ActionError if the action cannot be carried out. */
-export function performAction(state: State, message: Fields, context: NotebookContext): ActionResult {
+export function performAction(state: State, message: Fields, context: ActionContext): ActionResult {
   const fields = new ActionParams(message);
   const action = fields.id("action");
   const params = new ActionParams(fields.optionalObject("params"));
   switch (action) {
     case "get_context":
-      return { ...noEffect, fields: { context: notebookContextFields(state, context.language) } };
+      return { ...emptyActionResult, fields: { context: describeNotebookForAgent(state, context.language) } };
     case "create_cell":
       return createCell(state, params, context);
     case "create_markdown_cell":
@@ -84,21 +84,21 @@ export function performAction(state: State, message: Fields, context: NotebookCo
   }
 }
 
-const noEffect: ActionResult = { events: [], fields: {}, kernelMessages: [] };
+const emptyActionResult: ActionResult = { events: [], fields: {}, kernelMessages: [] };
 
-function createCell(state: State, params: ActionParams, context: NotebookContext): ActionResult {
+function createCell(state: State, params: ActionParams, context: ActionContext): ActionResult {
   const position = params.integer("position");
   const type = params.oneOf<CellType>("cell_type", "code", "markdown");
   const source = params.text("source");
   const title = params.optionalText("title");
   const autoRun = params.flag("auto_run");
-  if (autoRun && type === "markdown") throw autoRunError();
+  if (autoRun && type === "markdown") throw markdownAutoRunError();
   const id = context.createId();
   const events = [cellCreatedEvent(state, { id, type, source, title, rev: 1 }, position)];
   return { events, fields: { cell_id: id, tf_id: id }, kernelMessages: autoRun ? [runCellMessage(id, source)] : [] };
 }
 
-function createMarkdownCell(state: State, params: ActionParams, context: NotebookContext): ActionResult {
+function createMarkdownCell(state: State, params: ActionParams, context: ActionContext): ActionResult {
   const position = params.integer("position");
   const source = params.text("source");
   const id = context.createId();
@@ -127,7 +127,7 @@ function editCell(state: State, params: ActionParams): ActionResult {
     const text = `rev: expected ${cell.rev}, found ${rev}: this answer has the source of rev ${cell.rev}`;
     throw new ActionError(text, { source: cell.source, rev: cell.rev });
   }
-  if (autoRun && cell.type === "markdown") throw autoRunError();
+  if (autoRun && cell.type === "markdown") throw markdownAutoRunError();
   checkSourceSize(state, source, byteLength(cell.source));
   const edited: NotebookEvent = {
     type: "notebook_event",
@@ -217,7 +217,7 @@ function runCellMessage(id: string, code: string): OutgoingMessage {
  * Returns the error of a request to run a markdown cell. It must not be ignored: the agent would
  * wait for the end of the run.
  */
-function autoRunError(): ActionError {
+function markdownAutoRunError(): ActionError {
   return new ActionError("auto_run: expected false for a markdown cell, which does not run, found true");
 }
 

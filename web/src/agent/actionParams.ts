@@ -1,4 +1,4 @@
-import { type Fields, isObject, jsonOf } from "../json/values";
+import { type Fields, isObject, jsonOrEmpty } from "../json/values";
 import { byteLength, lastPositionWithin } from "../store/utf8";
 
 /**
@@ -84,7 +84,7 @@ export class ActionParams {
 export function describeValue(value: unknown): string {
   const maxBytes = 60;
   if (value === undefined) return "nothing";
-  const text = jsonOf(value);
+  const text = jsonOrEmpty(value);
   const bytes = byteLength(text);
   if (text !== "" && bytes <= maxBytes) return text;
   if (isObject(value)) return "an object";

@@ -14,7 +14,7 @@ const maxOutputBytes = 8 << 20;
 const maxWidgetValueBytes = 4 << 10;
 
 /** Returns the description of the notebook that the agent receives in answer to get_context. */
-export function notebookContextFields({ notebook }: State, language: string): Record<string, unknown> {
+export function describeNotebookForAgent({ notebook }: State, language: string): Record<string, unknown> {
   const share = Math.floor(maxOutputBytes / Math.max(1, notebook.order.length));
   const cells = notebook.order.flatMap((id) => notebook.cells[id] ?? []);
   return {
@@ -37,14 +37,14 @@ function cellFields(cell: Cell, execution: Execution | undefined, language: stri
     status: (isCode && execution?.status) || "idle",
     display_name: cell.title,
     rev: cell.rev,
-    outputs: limitOutputs(share, outputs),
+    outputs: limitOutputsSize(share, outputs),
     widgets: isCode && execution !== undefined ? widgetFields(execution.widgets) : [],
   };
 }
 
 function outputFields(rendered: RenderedOutput): Output {
   const { stored } = rendered;
-  if (stored === null) return { output_type: "stream", name: rendered.stream, text: shortenedText(rendered) };
+  if (stored === null) return { output_type: "stream", name: rendered.stream, text: shortenedStreamText(rendered) };
   if (stored.error !== null) {
     const { name, value, traceback } = stored.error;
     const trace = traceback.join("\n");
@@ -59,14 +59,14 @@ function outputFields(rendered: RenderedOutput): Output {
   const isResult = stored.kind === "execute_result";
   return {
     output_type: isResult ? "execute_result" : "display_data",
-    data: dataFields(stored),
+    data: mimeDataFields(stored),
     metadata: { ...stored.metadata },
     ...(isResult ? { execution_count: stored.executionCount } : {}),
   };
 }
 
 /** Returns the text of a stream; cuts its middle if it is too long for the agent's context. */
-function shortenedText({ head, tail, missingBytes }: RenderedOutput): string {
+function shortenedStreamText({ head, tail, missingBytes }: RenderedOutput): string {
   const [first, rest] = [textOf(head), textOf(tail)];
   const size = byteLength(first) + byteLength(rest);
   if (size <= maxTextBytes) return first + omissionNote(missingBytes) + rest;
@@ -78,17 +78,17 @@ function shortenedText({ head, tail, missingBytes }: RenderedOutput): string {
   return first.slice(0, from.index) + omissionNote(missingBytes + size - kept) + end.slice(to.index);
 }
 
-function dataFields({ data, omitted }: StoredOutput): Record<string, unknown> {
+function mimeDataFields({ data, omitted }: StoredOutput): Record<string, unknown> {
   const mimes = [...Object.keys(data), ...Object.keys(omitted)].sort();
   return Object.fromEntries(
     mimes.map((mime) => {
-      if (mime in data) return [mime, valueField(mime, data[mime])];
+      if (mime in data) return [mime, mimeValueField(mime, data[mime])];
       return [mime, { mime, bytes: omitted[mime] }];
     }),
   );
 }
 
-function valueField(mime: string, value: unknown): unknown {
+function mimeValueField(mime: string, value: unknown): unknown {
   const size = jsonBytes(value);
   if (isBinary(mime, value)) {
     const bytes = contentBytes(mime, value, size);
@@ -114,18 +114,18 @@ function widgetFields(widgets: Readonly<Record<string, Widget>>) {
 }
 
 /** Replaces the middle of a cell's outputs by a note if they are larger than limit bytes together. */
-function limitOutputs(limit: number, outputs: Output[]): Output[] {
+function limitOutputsSize(limit: number, outputs: Output[]): Output[] {
   const sizes = outputs.map(jsonBytes);
   if (sizes.reduce((sum, size) => sum + size, 0) <= limit) return outputs;
-  const first = countFitting(sizes, limit / 2);
-  const last = Math.min(countFitting(sizes.toReversed(), limit / 2), outputs.length - first);
+  const first = countSizesThatFit(sizes, limit / 2);
+  const last = Math.min(countSizesThatFit(sizes.toReversed(), limit / 2), outputs.length - first);
   const gone = outputs.length - first - last;
   const note: Output = { output_type: "stream", name: "stdout", text: `\n[... ${gone} outputs left out ...]\n` };
   return [...outputs.slice(0, first), note, ...outputs.slice(outputs.length - last)];
 }
 
 /** Returns how many of the sizes, from the first on, add up to at most room. */
-function countFitting(sizes: readonly number[], room: number): number {
+function countSizesThatFit(sizes: readonly number[], room: number): number {
   let left = room;
   const over = sizes.findIndex((size) => {
     left -= size;

@@ -1,10 +1,10 @@
-import { copyOf } from "../json/values";
+import { copyOfRecord } from "../json/values";
 import type { OutgoingMessage } from "../protocol/messages";
 import type { Store } from "../store/store";
 import type { ConsoleConnection } from "./consoleConnection";
 import type { DocumentOwner } from "./documentOwner";
 import type { UnsentEdits } from "./edits";
-import { outgoingEntry } from "./entries";
+import { entryOfSentMessage } from "./entries";
 import type { CommandBackend } from "./sessionCommands";
 import type { SessionServices } from "./sessionServices";
 
@@ -31,7 +31,7 @@ export function createCommandBackend({
 }: CommandBackendConfig): CommandBackend {
   const recordSent = (message: OutgoingMessage) => {
     services.unconfirmed.add(message, services.store.get().agent.seq ?? 0);
-    services.conversation.add(outgoingEntry("console>server", message));
+    services.conversation.add(entryOfSentMessage("console>server", message));
   };
   return {
     store: services.store,
@@ -41,7 +41,7 @@ export function createCommandBackend({
       const message = owner()?.runCellMessage(id, typed);
       if (message === undefined || !connection.sendToRun(message)) return false;
       services.sentCells.add(id);
-      services.inbox.add({ entry: outgoingEntry("server>kernel", { type: "run_cell", cell_id: id }) });
+      services.inbox.add({ entry: entryOfSentMessage("server>kernel", { type: "run_cell", cell_id: id }) });
       return true;
     },
     requestFromRun: (answerType, message) =>
@@ -64,11 +64,11 @@ export function createCommandBackend({
 }
 
 /** Shows in the notebook a cell's text that has not been sent to the server yet. */
-export function showUnsentText(store: Store, id: string, source: string): void {
+export function showUnsentTextInCell(store: Store, id: string, source: string): void {
   store.update((state) => {
     const cell = state.notebook.cells[id];
     if (cell === undefined) return state;
-    const cells = Object.assign(copyOf(state.notebook.cells), { [id]: { ...cell, source } });
+    const cells = Object.assign(copyOfRecord(state.notebook.cells), { [id]: { ...cell, source } });
     return { ...state, notebook: { ...state.notebook, cells } };
   });
 }

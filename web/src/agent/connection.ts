@@ -2,7 +2,7 @@ import { withQuery } from "../api/client";
 import { socketURL } from "../api/sockets";
 import type { Message } from "../protocol/messages";
 import type { ConsoleIdentity } from "./kernelConnection";
-import { tokenFor } from "./kernelConnection";
+import { tokenToSend } from "./kernelConnection";
 import { Socket, type SocketEvents } from "./socket";
 
 export interface AgentConnectionEvents extends Omit<SocketEvents, "opened"> {
@@ -24,7 +24,7 @@ export class AgentConnection {
       logConnection("Connected");
       events.connected();
     };
-    const sentToken = tokenFor(sandbox, token);
+    const sentToken = tokenToSend(sandbox, token);
     const socketEvents: SocketEvents = {
       opened: () => {
         this.send({ type: "init", session_id: id, connection_idx: index, role, token: sentToken, alive: true });

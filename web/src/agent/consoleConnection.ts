@@ -5,15 +5,15 @@ import type { ConnectionState } from "./sessionSnapshot";
 import { silenceCloseReason } from "./socket";
 
 /** Delay in milliseconds before the first retry; maxDelayMs is the longest one. */
-const firstDelayMs = 250;
-const maxDelayMs = 10_000;
+const firstRetryDelayMs = 250;
+const maxRetryDelayMs = 10_000;
 
 /**
  * Returns the delay in milliseconds before connection retry n, counted from 0. It doubles with each
  * retry and has a random part, so that consoles do not all reconnect at once.
  */
 export function retryDelay(n: number, random: () => number = Math.random): number {
-  return Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(n, 10)) * (0.5 + 0.5 * random());
+  return Math.min(maxRetryDelayMs, firstRetryDelayMs * 2 ** Math.min(n, 10)) * (0.5 + 0.5 * random());
 }
 
 /**
@@ -21,7 +21,7 @@ export function retryDelay(n: number, random: () => number = Math.random): numbe
  * reason; see docs/consoles.md, "How connections end". True for a server that has stopped, because
  * it may be started again.
  */
-export function isRetried(code: number, reason: string): boolean {
+export function isRetriedAfterClose(code: number, reason: string): boolean {
   switch (code) {
     case 1009:
     case 4001:
@@ -35,7 +35,7 @@ export function isRetried(code: number, reason: string): boolean {
 }
 
 /** Reports whether the server closed the connection because the token was wrong or missing. */
-export function isTokenRefusal(code: number, reason: string): boolean {
+export function isCloseForToken(code: number, reason: string): boolean {
   return code === 1008 && reason.includes("token");
 }
 
@@ -43,7 +43,7 @@ export function isTokenRefusal(code: number, reason: string): boolean {
  * How many milliseconds a connection must have lasted for the retry delay to start from the
  * beginning again.
  */
-const minSteadyMs = 5_000;
+const minSteadyConnectionMs = 5_000;
 
 export interface ConsoleConnectionEvents {
   /** Returns the console's identity for the next try. */
@@ -145,12 +145,12 @@ export class ConsoleConnection {
 
   private readonly handleClosed = (code: number, reason: string): void => {
     if (reason === silenceCloseReason) this.patience = 2;
-    if (this.state === "connected" && Date.now() - this.connectedAt > minSteadyMs) this.tries = 0;
+    if (this.state === "connected" && Date.now() - this.connectedAt > minSteadyConnectionMs) this.tries = 0;
     this.closeBoth("the other connection has ended");
     this.state = "disconnected";
     this.code = code;
     this.reason = reason;
-    if (isRetried(code, reason)) {
+    if (isRetriedAfterClose(code, reason)) {
       const delay = retryDelay(this.tries++);
       this.retryAt = Date.now() + delay;
       this.timer = setTimeout(() => this.connect(), delay);

@@ -1,14 +1,14 @@
 import { ApiError } from "../api/client";
-import { jsonOf } from "../json/values";
+import { jsonOrEmpty } from "../json/values";
 import type { Entry } from "../protocol/messages";
 import { initialState } from "../store/reducer";
 import type { Store } from "../store/store";
 import type { Inbox } from "./inbox";
-import { getSession, readConversation } from "./sessionApi";
+import { loadSessionDetail, readConversation } from "./sessionApi";
 import type { UnconfirmedMessages } from "./unconfirmedMessages";
 
 /** How many milliseconds one request for the past conversation may take. */
-const answerTimeoutMs = 10_000;
+const conversationRequestTimeoutMs = 10_000;
 
 export interface ConversationLoaderEvents {
   /** The past conversation could not be loaded. why is a text for the user. */
@@ -55,7 +55,7 @@ export class ConversationLoader {
     this.heldBack ??= [];
     const loaded_ = new Set<string>();
     try {
-      const { trace = "" } = await withTimeout(getSession(this.session, signal), loading);
+      const { trace = "" } = await withTimeout(loadSessionDetail(this.session, signal), loading);
       this.inbox.drain();
       if (all || trace !== this.trace) this.clear();
       this.inbox.drain();
@@ -72,7 +72,7 @@ export class ConversationLoader {
           if (entry.msg !== null) this.unconfirmed.receive(entry.msg, entry.seq);
           if (entry.seq <= seen) continue; // loaded only to confirm that sent messages have arrived
           this.inbox.add({ entry });
-          loaded_.add(jsonOf(entry.msg));
+          loaded_.add(jsonOrEmpty(entry.msg));
         }
       }
     } catch (error) {
@@ -98,7 +98,7 @@ export class ConversationLoader {
     const waiting = this.heldBack ?? [];
     this.heldBack = null;
     for (const entry of waiting) {
-      if (entry.seq > 0 || !known.has(jsonOf(entry.msg))) this.inbox.add({ entry });
+      if (entry.seq > 0 || !known.has(jsonOrEmpty(entry.msg))) this.inbox.add({ entry });
     }
   }
 }
@@ -110,7 +110,7 @@ async function withTimeout<T>(request: Promise<T>, controller: AbortController):
     timer = setTimeout(() => {
       reject(new Error("the server does not answer"));
       controller.abort();
-    }, answerTimeoutMs);
+    }, conversationRequestTimeoutMs);
     controller.signal.addEventListener("abort", () => reject(new Error("it was given up")), { once: true });
   });
   try {

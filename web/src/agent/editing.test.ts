@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import {
   acceptConnections,
   advanceTimers,
-  answerNewestAction,
+  answerNewestNotebookAction,
   cellEditedEvent,
   cellsById,
   executionsByCell,
@@ -13,7 +13,7 @@ import {
   openPage,
   reloadAndLeavePage,
   resetPageAroundTests,
-  sentActions,
+  sentNotebookActions,
   sessionSnapshot,
   userCommands,
   wireCell,
@@ -29,18 +29,20 @@ describe("editing", () => {
     userCommands().editCell("a", "x");
     userCommands().editCell("a", "x =");
     await advanceTimers(200);
-    expect(sentActions()).toEqual([]);
+    expect(sentNotebookActions()).toEqual([]);
     await advanceTimers(300);
-    expect(sentActions()).toMatchObject([{ action: "edit_cell", params: { cell_id: "a", source: "x =", rev: 1 } }]);
+    expect(sentNotebookActions()).toMatchObject([
+      { action: "edit_cell", params: { cell_id: "a", source: "x =", rev: 1 } },
+    ]);
     userCommands().editCell("a", "x = 1");
     await advanceTimers(5000);
-    expect(sentActions()).toHaveLength(1);
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "x =", 2, 11)]);
+    expect(sentNotebookActions()).toHaveLength(1);
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "x =", 2, 11)]);
     await advanceTimers(500);
-    expect(sentActions()[1]).toMatchObject({ params: { source: "x = 1", rev: 2 } });
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "x = 1", 3, 12)]);
+    expect(sentNotebookActions()[1]).toMatchObject({ params: { source: "x = 1", rev: 2 } });
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "x = 1", 3, 12)]);
     await advanceTimers(5000);
-    expect(sentActions()).toHaveLength(2);
+    expect(sentNotebookActions()).toHaveLength(2);
   });
 
   it("sends an edit after two seconds of uninterrupted typing", async () => {
@@ -50,10 +52,10 @@ describe("editing", () => {
       userCommands().editCell("a", "x".repeat(n));
       await advanceTimers(200);
     }
-    expect(sentActions()).toHaveLength(1);
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "x".repeat(10), 2, 11)]);
+    expect(sentNotebookActions()).toHaveLength(1);
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "x".repeat(10), 2, 11)]);
     await advanceTimers(500);
-    expect(sentActions().at(-1)).toMatchObject({ params: { source: "x".repeat(12), rev: 2 } });
+    expect(sentNotebookActions().at(-1)).toMatchObject({ params: { source: "x".repeat(12), rev: 2 } });
   });
 
   it("runs what was typed, after it is stored", async () => {
@@ -63,7 +65,7 @@ describe("editing", () => {
     userCommands().runCell("a");
     await advanceTimers();
     expect(socketAt("/run").sentOf("run_cell")).toEqual([]);
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "typed", 2, 11)]);
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "typed", 2, 11)]);
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: "a", code: "typed" }]);
     userCommands().runCell("b");
     await advanceTimers();
@@ -79,7 +81,7 @@ describe("editing", () => {
     userCommands().runCell("b");
     await advanceTimers();
     expect(socketAt("/run").sentOf("run_cell")).toEqual([]);
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "typed", 2, 11)]);
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "typed", 2, 11)]);
     expect(socketAt("/run").sentOf("run_cell")).toMatchObject([{ cell_id: "a" }, { cell_id: "b" }]);
   });
 
@@ -90,20 +92,20 @@ describe("editing", () => {
     await acceptConnections();
     userCommands().editCell("a", "mine");
     await advanceTimers(500);
-    await answerNewestAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
+    await answerNewestNotebookAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
     expect(sessionSnapshot().conflicts).toMatchObject({ a: { theirs: "theirs" } });
     expect(cellsById().a?.source).toBe("theirs");
     userCommands().editCell("a", "mine too");
     userCommands().runCell("a");
     await advanceTimers(1000);
-    expect(sentActions()).toHaveLength(1);
+    expect(sentNotebookActions()).toHaveLength(1);
     expect(noticeTexts()).toEqual(["The cell was not run: somebody else has changed it meanwhile."]);
     socketAt("/agent").receive(cellEditedEvent("a", "theirs again", 3, 12, "agent"));
     await advanceTimers();
     expect(sessionSnapshot().conflicts.a?.theirs).toBe("theirs again");
     sessionSnapshot().conflicts.a?.keepMine();
     expect(sessionSnapshot().conflicts).toEqual({});
-    expect(sentActions()[1]).toMatchObject({ params: { source: "mine too", rev: 3 } });
+    expect(sentNotebookActions()[1]).toMatchObject({ params: { source: "mine too", rev: 3 } });
   });
 
   it("discards the user's text for the other one", async () => {
@@ -111,11 +113,11 @@ describe("editing", () => {
     await acceptConnections();
     userCommands().editCell("a", "mine");
     await advanceTimers(500);
-    await answerNewestAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
+    await answerNewestNotebookAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
     sessionSnapshot().conflicts.a?.takeTheirs();
     await advanceTimers(5000);
     expect(sessionSnapshot().conflicts).toEqual({});
-    expect(sentActions()).toHaveLength(1);
+    expect(sentNotebookActions()).toHaveLength(1);
   });
 
   it("reports no conflict if both texts are the same", async () => {
@@ -123,10 +125,10 @@ describe("editing", () => {
     await acceptConnections();
     userCommands().editCell("a", "theirs");
     await advanceTimers(500);
-    await answerNewestAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
+    await answerNewestNotebookAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
     expect(sessionSnapshot().conflicts).toEqual({});
     await advanceTimers(5000);
-    expect(sentActions()).toHaveLength(1);
+    expect(sentNotebookActions()).toHaveLength(1);
   });
 
   it("keeps an edit while there is no connection and sends it afterwards", async () => {
@@ -136,7 +138,7 @@ describe("editing", () => {
     userCommands().editCell("a", "typed while away");
     await advanceTimers(300);
     await acceptConnections();
-    expect(sentActions()).toMatchObject([{ params: { cell_id: "a", source: "typed while away", rev: 1 } }]);
+    expect(sentNotebookActions()).toMatchObject([{ params: { cell_id: "a", source: "typed while away", rev: 1 } }]);
   });
 
   it("recognises an edit that was sent when the connection broke", async () => {
@@ -144,16 +146,16 @@ describe("editing", () => {
     await acceptConnections();
     userCommands().editCell("a", "sent");
     await advanceTimers(500);
-    expect(sentActions()).toHaveLength(1);
+    expect(sentNotebookActions()).toHaveLength(1);
     socketAt("/agent").drop(1006);
     userCommands().editCell("a", "sent and more");
     await advanceTimers(300);
     await acceptConnections(notebookStateMessage(12, [wireCell("a", "sent", 2)]));
-    expect(sentActions()).toMatchObject([{ params: { source: "sent and more", rev: 1 } }]);
-    await answerNewestAction({ status: "error", error: "rev", source: "sent", rev: 2 });
+    expect(sentNotebookActions()).toMatchObject([{ params: { source: "sent and more", rev: 1 } }]);
+    await answerNewestNotebookAction({ status: "error", error: "rev", source: "sent", rev: 2 });
     await advanceTimers(500);
     expect(sessionSnapshot().conflicts).toEqual({});
-    expect(sentActions()[1]).toMatchObject({ params: { source: "sent and more", rev: 2 } });
+    expect(sentNotebookActions()[1]).toMatchObject({ params: { source: "sent and more", rev: 2 } });
   });
 
   it("recognises an edit that arrived late at a stalled server, and sends what was typed since", async () => {
@@ -161,7 +163,7 @@ describe("editing", () => {
     await acceptConnections();
     userCommands().editCell("a", "one");
     await advanceTimers(500);
-    const [first] = sentActions();
+    const [first] = sentNotebookActions();
     userCommands().editCell("a", "one two");
     await advanceTimers(40_000);
     socketAt("/agent").receive(cellEditedEvent("a", "one", 2, 11), {
@@ -170,12 +172,12 @@ describe("editing", () => {
       status: "success",
     });
     await advanceTimers(500);
-    expect(sentActions().at(-1)).toMatchObject({ params: { source: "one two", rev: 2 } });
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "one two", 3, 12)]);
+    expect(sentNotebookActions().at(-1)).toMatchObject({ params: { source: "one two", rev: 2 } });
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "one two", 3, 12)]);
     socketAt("/agent").receive(cellEditedEvent("a", "theirs", 4, 13, "agent"));
     await advanceTimers(5000);
     expect(sessionSnapshot().conflicts).toEqual({});
-    expect(sentActions()).toHaveLength(2);
+    expect(sentNotebookActions()).toHaveLength(2);
   });
 
   it("reports no conflict if a late edit was changed by somebody else at once", async () => {
@@ -189,7 +191,7 @@ describe("editing", () => {
     await advanceTimers(500);
     expect(sessionSnapshot().conflicts).toEqual({});
     expect(cellsById().a?.source).toBe("one, theirs");
-    expect(sentActions()).toHaveLength(1);
+    expect(sentNotebookActions()).toHaveLength(1);
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: "a" }]);
   });
 
@@ -200,9 +202,9 @@ describe("editing", () => {
     userCommands().editCell("a", "xy");
     await advanceTimers(300);
     await acceptConnections(notebookStateMessage(3, [wireCell("a", "x", 2)]));
-    await answerNewestAction({ status: "error", error: "rev", source: "x", rev: 2 });
+    await answerNewestNotebookAction({ status: "error", error: "rev", source: "x", rev: 2 });
     expect(sessionSnapshot().conflicts).toEqual({});
-    expect(sentActions().at(-1)).toMatchObject({ params: { source: "xy", rev: 2 } });
+    expect(sentNotebookActions().at(-1)).toMatchObject({ params: { source: "xy", rev: 2 } });
   });
 
   it("saves an edit while it is typed and removes it when it is stored", async () => {
@@ -214,7 +216,7 @@ describe("editing", () => {
     const kept = () => sessionStorage.getItem("assay.edits.s1");
     expect(kept()).toContain("typed while away");
     await acceptConnections();
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "typed while away", 2, 11)]);
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "typed while away", 2, 11)]);
     expect(kept()).toBeNull();
   });
 
@@ -242,12 +244,17 @@ describe("editing", () => {
     userCommands().editCell("a", "mine");
     await advanceTimers(500);
     const gone = { type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 11 };
-    await answerNewestAction({ status: "error", error: "edit_cell: cell_id: expected the id of a cell" }, [gone]);
+    await answerNewestNotebookAction({ status: "error", error: "edit_cell: cell_id: expected the id of a cell" }, [
+      gone,
+    ]);
     const [notice] = sessionSnapshot().notices;
     expect(notice?.text).toContain("Your text is not lost");
     notice?.action?.run();
     await advanceTimers();
-    expect(sentActions().at(-1)).toMatchObject({ action: "create_cell", params: { source: "mine", position: 1 } });
+    expect(sentNotebookActions().at(-1)).toMatchObject({
+      action: "create_cell",
+      params: { source: "mine", position: 1 },
+    });
   });
 
   it("offers no text of a deleted cell if the notebook has offered it", async () => {
@@ -259,10 +266,12 @@ describe("editing", () => {
     userCommands().editCell("a", "mine");
     await advanceTimers(500);
     const gone = { type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 11 };
-    await answerNewestAction({ status: "error", error: "edit_cell: cell_id: expected the id of a cell" }, [gone]);
+    await answerNewestNotebookAction({ status: "error", error: "edit_cell: cell_id: expected the id of a cell" }, [
+      gone,
+    ]);
     userCommands().editCell("b", "mine");
     await advanceTimers(500);
-    await answerNewestAction(stale, [cellEditedEvent("b", "theirs", 2, 12, "agent")]);
+    await answerNewestNotebookAction(stale, [cellEditedEvent("b", "theirs", 2, 12, "agent")]);
     expect(Object.keys(sessionSnapshot().conflicts)).toEqual(["b"]);
     sessionSnapshot().store.subscribe(() => {
       if (cellsById().b === undefined) userCommands().keptInNotebook?.("b");
@@ -280,10 +289,10 @@ describe("editing", () => {
     userCommands().runCell("a");
     userCommands().editCell("a", "one two");
     await advanceTimers(1000);
-    await answerNewestAction({ cell_id: "a" }, [cellEditedEvent("a", "one", 2, 11)]);
+    await answerNewestNotebookAction({ cell_id: "a" }, [cellEditedEvent("a", "one", 2, 11)]);
     expect(socketAt("/run").sentOf("run_cell")).toEqual([{ type: "run_cell", cell_id: "a", code: "one" }]);
     await advanceTimers(500);
-    expect(sentActions()[1]).toMatchObject({ params: { source: "one two", rev: 2 } });
+    expect(sentNotebookActions()[1]).toMatchObject({ params: { source: "one two", rev: 2 } });
   });
 
   it("runs that text also while an older edit is being sent", async () => {
@@ -294,9 +303,9 @@ describe("editing", () => {
     userCommands().editCell("a", "one");
     userCommands().runCell("a");
     userCommands().editCell("a", "one two");
-    await answerNewestAction({}, [cellEditedEvent("a", "zero", 2, 11)]);
-    expect(sentActions()[1]).toMatchObject({ params: { source: "one", rev: 2 } });
-    await answerNewestAction({}, [cellEditedEvent("a", "one", 3, 12)]);
+    await answerNewestNotebookAction({}, [cellEditedEvent("a", "zero", 2, 11)]);
+    expect(sentNotebookActions()[1]).toMatchObject({ params: { source: "one", rev: 2 } });
+    await answerNewestNotebookAction({}, [cellEditedEvent("a", "one", 3, 12)]);
     expect(socketAt("/run").sentOf("run_cell")).toMatchObject([{ code: "one" }]);
   });
 
@@ -305,11 +314,11 @@ describe("editing", () => {
     await acceptConnections();
     userCommands().editCell("a", "mine");
     await advanceTimers(500);
-    await answerNewestAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
+    await answerNewestNotebookAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
     await loadPage();
     await acceptConnections(notebookStateMessage(12, [wireCell("a", "theirs", 2), wireCell("b")]));
     await advanceTimers(1000);
-    expect(sentActions()).toEqual([]);
+    expect(sentNotebookActions()).toEqual([]);
     expect(sessionSnapshot().conflicts).toMatchObject({ a: { mine: "mine", theirs: "theirs" } });
     expect(cellsById().a?.source).toBe("theirs");
   });
@@ -324,7 +333,7 @@ describe("editing", () => {
     await acceptConnections(notebookStateMessage(12, [wireCell("a", "theirs", 2), wireCell("b")]));
     expect(sessionSnapshot().conflicts).toMatchObject({ a: { mine: "mine a", theirs: "theirs" } });
     expect(cellsById().b?.source).toBe("mine b");
-    expect(sentActions()).toMatchObject([{ params: { cell_id: "b", source: "mine b", rev: 1 } }]);
+    expect(sentNotebookActions()).toMatchObject([{ params: { cell_id: "b", source: "mine b", rev: 1 } }]);
   });
 
   it("keeps saved text if the page is reloaded before it has started", async () => {
@@ -336,7 +345,7 @@ describe("editing", () => {
     reloadAndLeavePage();
     await loadPage();
     await acceptConnections();
-    expect(sentActions()).toMatchObject([{ params: { cell_id: "a", source: "mine" } }]);
+    expect(sentNotebookActions()).toMatchObject([{ params: { cell_id: "a", source: "mine" } }]);
   });
 
   it("copies text that is typed while the type of the cell changes", async () => {
@@ -346,11 +355,11 @@ describe("editing", () => {
     const changed = userCommands().changeType("a", "markdown");
     userCommands().editCell("a", "one two");
     const made = { type: "notebook_event", event: "cell_created", cell: wireCell("c", "one"), position: 0, seq: 11 };
-    await answerNewestAction({ cell_id: "c" }, [made]);
-    await answerNewestAction({}, [{ type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 12 }]);
+    await answerNewestNotebookAction({ cell_id: "c" }, [made]);
+    await answerNewestNotebookAction({}, [{ type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 12 }]);
     await expect(changed).resolves.toBe("c");
     await advanceTimers(500);
-    expect(sentActions().at(-1)).toMatchObject({ params: { cell_id: "c", source: "one two" } });
+    expect(sentNotebookActions().at(-1)).toMatchObject({ params: { cell_id: "c", source: "one two" } });
   });
 
   it.each(["a person", "the agent"])("offers the text of a conflict when %s deletes the cell", async (who) => {
@@ -358,11 +367,11 @@ describe("editing", () => {
     await acceptConnections();
     userCommands().editCell("a", "mine");
     await advanceTimers(500);
-    await answerNewestAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
+    await answerNewestNotebookAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
     const gone = { type: "notebook_event", event: "cell_deleted", cell_id: "a", seq: 12 };
     if (who === "a person") {
       const deleted = userCommands().deleteCell("a");
-      await answerNewestAction({}, [gone]);
+      await answerNewestNotebookAction({}, [gone]);
       await deleted;
     } else socketAt("/agent").receive(gone);
     await advanceTimers();
@@ -370,7 +379,7 @@ describe("editing", () => {
     expect(noticeTexts()).toEqual([expect.stringContaining("Your text is not lost. It is: mine")]);
     sessionSnapshot().notices[0]?.action?.run();
     await advanceTimers();
-    expect(sentActions().at(-1)).toMatchObject({ action: "create_cell", params: { source: "mine" } });
+    expect(sentNotebookActions().at(-1)).toMatchObject({ action: "create_cell", params: { source: "mine" } });
   });
 
   it("keeps an edit when the page is reloaded", async () => {
@@ -380,7 +389,7 @@ describe("editing", () => {
     userCommands().editCell("a", "typed last");
     await loadPage();
     await acceptConnections();
-    expect(sentActions()).toMatchObject([{ params: { cell_id: "a", source: "typed last", rev: 1 } }]);
+    expect(sentNotebookActions()).toMatchObject([{ params: { cell_id: "a", source: "typed last", rev: 1 } }]);
   });
 });
 

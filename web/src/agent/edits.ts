@@ -1,4 +1,4 @@
-import type { Conflict } from "../commands/conflicts";
+import type { EditConflict } from "../commands/conflicts";
 import type { Store } from "../store/store";
 import { RequestError } from "./requests";
 
@@ -145,8 +145,8 @@ export class UnsentEdits {
   }
 
   /** Returns the conflicts by cell id. */
-  conflicts(): Record<string, Conflict> {
-    const out: [string, Conflict][] = [];
+  conflicts(): Record<string, EditConflict> {
+    const out: [string, EditConflict][] = [];
     for (const [id, edit] of this.edits) {
       if (!edit.isConflict) continue;
       const keepMine = () => this.overwrite(id);
@@ -194,7 +194,14 @@ export class UnsentEdits {
   /** Restores edits that were saved. */
   load(saved: readonly SavedEdit[]): void {
     for (const { id, text, base, conflict = false, sent = [] } of saved) {
-      const edit: CellEdit = { ...createEdit, text, base, isConflict: conflict, unconfirmed: sent, isRestored: true };
+      const edit: CellEdit = {
+        ...newCellEditFields,
+        text,
+        base,
+        isConflict: conflict,
+        unconfirmed: sent,
+        isRestored: true,
+      };
       if (!this.edits.has(id)) this.edits.set(id, edit);
     }
     if (saved.length > 0) this.config.onConflicts();
@@ -235,7 +242,7 @@ export class UnsentEdits {
   private begin(id: string): CellEdit | null {
     const cell = this.config.store.get().notebook.cells[id];
     if (cell === undefined) return null;
-    const edit: CellEdit = { ...createEdit, text: cell.source, base: { source: cell.source, rev: cell.rev } };
+    const edit: CellEdit = { ...newCellEditFields, text: cell.source, base: { source: cell.source, rev: cell.rev } };
     this.edits.set(id, edit);
     return edit;
   }
@@ -341,7 +348,7 @@ export interface SavedEdit {
   sent?: readonly string[];
 }
 
-const createEdit = {
+const newCellEditFields = {
   unconfirmed: [] as readonly string[],
   isSending: false,
   sendBy: null,

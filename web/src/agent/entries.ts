@@ -8,7 +8,7 @@ const executionTypes = new Set([
   "run_queue",
   "cell_widgets",
 ]);
-const serverTypes = new Set(["eval_result", "managed_process_exit", "ready"]);
+const serverToConsoleTypes = new Set(["eval_result", "managed_process_exit", "ready"]);
 
 /** Reports whether a message is about the execution of cells, such as start_cell or cell_result. */
 export function isExecutionMessage(message: Message): boolean {
@@ -19,16 +19,16 @@ export function isExecutionMessage(message: Message): boolean {
  * Returns a message to a console as the trace entry that it corresponds to; null if the trace has
  * no such entry.
  */
-export function entryOf(message: Message): Entry | null {
-  const hop = hopOf(message);
+export function entryOfConsoleMessage(message: Message): Entry | null {
+  const hop = hopOfConsoleMessage(message);
   return hop && { seq: message.seq ?? 0, hop, msg: message, at: performance.now() };
 }
 
-function hopOf(message: Message): Hop | null {
+function hopOfConsoleMessage(message: Message): Hop | null {
   const type = typeOf(message);
   if (type === "notebook_event") return "notebook";
   if (executionTypes.has(type)) return "kernel>server";
-  if (serverTypes.has(type)) return "server>console";
+  if (serverToConsoleTypes.has(type)) return "server>console";
   if (type === "agent_error") return (message.seq ?? 0) > 0 ? "agent>server" : null;
   return type.startsWith("agent_") && type !== "agent_action" && type !== "agent_action_response"
     ? "agent>server"
@@ -39,6 +39,6 @@ function hopOf(message: Message): Hop | null {
  * Returns a message sent by this page as a trace entry. The server does not send it back, so the
  * page adds it itself.
  */
-export function outgoingEntry(hop: "server>kernel" | "console>server", message: OutgoingMessage): Entry {
+export function entryOfSentMessage(hop: "server>kernel" | "console>server", message: OutgoingMessage): Entry {
   return { seq: 0, hop, msg: readMessage(message), at: performance.now() };
 }

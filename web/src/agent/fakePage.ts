@@ -43,7 +43,7 @@ export function notebookStateMessage(
   return { type: "notebook_state", seq, cells, runs: { ...none, ...runs } };
 }
 
-let currentSession: LiveSession | null = null;
+let currentLiveSession: LiveSession | null = null;
 
 /** Advances fake time by ms milliseconds and lets promises settle. */
 export async function advanceTimers(ms = 300): Promise<void> {
@@ -59,23 +59,23 @@ export async function openPage(role: ConsoleRole = "view", answers: ApiAnswers =
 
 /** Opens the page, or reloads it if it is open, in sandbox mode unless sandbox is false. */
 export async function loadPage(role: ConsoleRole = "view", sandbox = true): Promise<void> {
-  currentSession?.stop();
-  currentSession = new LiveSession({ ...publicConfig, eval_sandbox: sandbox }, "s1", role);
-  currentSession.start();
+  currentLiveSession?.stop();
+  currentLiveSession = new LiveSession({ ...publicConfig, eval_sandbox: sandbox }, "s1", role);
+  currentLiveSession.start();
   if (role === "holder") await import("./holder"); // LiveSession imports it too; fake timers do not wait for imports
   await advanceTimers();
 }
 
 /** Reloads the page and closes it before it has started. */
 export function reloadAndLeavePage(): void {
-  currentSession = new LiveSession(publicConfig, "s1", "view");
-  currentSession.start();
-  currentSession.stop();
+  currentLiveSession = new LiveSession(publicConfig, "s1", "view");
+  currentLiveSession.start();
+  currentLiveSession.stop();
 }
 
 /** Closes the page. */
 export function leavePage(): void {
-  currentSession?.stop();
+  currentLiveSession?.stop();
 }
 
 /**
@@ -94,8 +94,8 @@ export async function acceptConnections(
 
 /** Returns the current snapshot of the page's session. Throws if the page was not opened. */
 export function sessionSnapshot(): SessionSnapshot {
-  if (currentSession === null) throw new Error("the page was not loaded");
-  return currentSession.snapshot();
+  if (currentLiveSession === null) throw new Error("the page was not loaded");
+  return currentLiveSession.snapshot();
 }
 
 /** Returns the user's commands of the page. Throws if there are none. */
@@ -111,11 +111,14 @@ export const executionsByCell = () => sessionSnapshot().store.get().notebook.exe
 /** Returns the texts of the page's notices. */
 export const noticeTexts = () => sessionSnapshot().notices.map(({ text }) => text);
 /** Returns the notebook_actions that the page has sent over the current connection. */
-export const sentActions = () => socketAt("/agent").sentOf("notebook_action");
+export const sentNotebookActions = () => socketAt("/agent").sentOf("notebook_action");
 
 /** Sends the events and then the response to the newest notebook_action, with these fields. */
-export async function answerNewestAction(fields: Record<string, unknown>, events: Message[] = []): Promise<void> {
-  const action = sentActions().at(-1);
+export async function answerNewestNotebookAction(
+  fields: Record<string, unknown>,
+  events: Message[] = [],
+): Promise<void> {
+  const action = sentNotebookActions().at(-1);
   socketAt("/agent").receive(...events, {
     type: "notebook_action_response",
     tx_id: action?.tx_id ?? "",
@@ -140,7 +143,7 @@ export function resetPageAroundTests(): void {
 
   afterEach(() => {
     leavePage();
-    currentSession = null;
+    currentLiveSession = null;
     setToken(null);
     vi.useRealTimers();
     vi.unstubAllGlobals();

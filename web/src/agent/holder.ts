@@ -10,15 +10,21 @@ import {
 } from "../protocol/messages";
 import { executionsSnapshotSchema, type WireCell, wireCellSchema } from "../protocol/wire.gen";
 import {
+  type ActionContext,
+  type ActionOutcome,
   type ActionResult,
-  type HandledAction,
   handleAgentAction,
-  type NotebookContext,
   performAction,
 } from "./actionHandler";
 import { ActionError } from "./actionParams";
 import type { DocumentOwner } from "./documentOwner";
-import { loadAttempt, loadNotebook, saveAttempt, saveNotebook, wireCellsOf } from "./notebookStorage";
+import {
+  loadAttemptOfNotebook,
+  loadNotebook,
+  saveAttemptOfNotebook,
+  saveNotebook,
+  wireCellsOf,
+} from "./notebookStorage";
 import { PreviousNotebook } from "./previousNotebook";
 import { RequestError } from "./requests";
 import type { SessionServices } from "./sessionServices";
@@ -56,7 +62,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     const { services, consoleId, session } = config;
     const createCell = (params: Fields) => this.act("create_cell", params);
     this.previous = new PreviousNotebook({ services, consoleId, session, createCell });
-    this.attempt = loadAttempt(consoleId, session);
+    this.attempt = loadAttemptOfNotebook(consoleId, session);
   }
 
   async load(): Promise<void> {
@@ -64,7 +70,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     const saved = await loadNotebook(consoleId, session);
     void this.previous.load();
     if (saved !== null && services.store.get().notebook.order.length === 0)
-      services.store.restore(snapshotOf(read(list(wireCellSchema), saved), {}));
+      services.store.restore(notebookStateMessageOf(read(list(wireCellSchema), saved), {}));
   }
 
   connected(): void {
@@ -93,7 +99,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     const isNext = this.belongsToNextAttempt(ready) || attemptEnded;
     this.restartedAfterVerdict = false;
     const cells = wireCellsOf(state);
-    store.restore(snapshotOf(isNext ? [] : cells, ready));
+    store.restore(notebookStateMessageOf(isNext ? [] : cells, ready));
     if (state.verdict !== null && !isOther) store.update((now) => ({ ...now, verdict: state.verdict }));
     if (isNext) this.offerPrevious(cells);
   }
@@ -103,7 +109,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     const { consoleId, session } = this.config;
     const before = this.attempt;
     this.attempt = ready.case_id ? (ready.trace ?? "") : "";
-    saveAttempt(consoleId, session, this.attempt);
+    saveAttemptOfNotebook(consoleId, session, this.attempt);
     return before !== "" && this.attempt !== "" && this.attempt !== before;
   }
 
@@ -115,7 +121,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     const before = this.kernelPid;
     this.kernelPid = ready.kernel_pid;
     if (before !== 0 && this.kernelPid !== 0) return this.kernelPid !== before;
-    return [ready.cell_status, ready.cell_sequencers, ready.cell_outputs].every(isEmpty);
+    return [ready.cell_status, ready.cell_sequencers, ready.cell_outputs].every(isEmptyOrUndefined);
   }
 
   private offerPrevious(cells: readonly WireCell[]): void {
@@ -169,7 +175,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     this.restartedAfterVerdict = this.config.services.store.get().verdict !== null;
   }
 
-  private applyEvents(events: HandledAction["events"], by: By): void {
+  private applyEvents(events: ActionOutcome["events"], by: By): void {
     if (events.length === 0) return;
     this.config.services.store.apply(events.map((event) => ({ seq: 0, hop: "notebook", msg: { ...event, by } })));
     this.isUnsaved = true;
@@ -177,7 +183,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     this.timer = setTimeout(() => this.save(), savePauseMs);
   }
 
-  private sendToKernel(run: HandledAction["kernelMessages"]): void {
+  private sendToKernel(run: ActionOutcome["kernelMessages"]): void {
     const { services, sendToRun } = this.config;
     for (const msg of run) {
       if (sendToRun(msg)) services.store.apply([{ seq: 0, hop: "server>kernel", msg: readMessage(msg) }]);
@@ -195,16 +201,19 @@ export class HolderDocumentOwner implements DocumentOwner {
     });
   }
 
-  private context(): NotebookContext {
+  private context(): ActionContext {
     return { language: this.config.language(), createId: () => crypto.randomUUID() };
   }
 }
 
-function isEmpty(part: object | undefined): boolean {
+function isEmptyOrUndefined(part: object | undefined): boolean {
   return part === undefined || Object.keys(part).length === 0;
 }
 
 /** Returns cells and executions as the notebook_state message that a view would receive. */
-function snapshotOf(cells: readonly WireCell[], executions: Partial<MessageOf<"ready">>): NotebookStateMessage {
+function notebookStateMessageOf(
+  cells: readonly WireCell[],
+  executions: Partial<MessageOf<"ready">>,
+): NotebookStateMessage {
   return { seq: 0, cells, runs: read(executionsSnapshotSchema, executions) };
 }

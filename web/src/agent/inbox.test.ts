@@ -3,17 +3,17 @@ import type { Entry } from "../protocol/messages";
 import { createStore, type Store } from "../store/store";
 import { Inbox } from "./inbox";
 
-let store: Store;
+let inboxStore: Store;
 let inbox: Inbox;
 let appliedSeqs: number[];
 
 beforeEach(() => {
   vi.useFakeTimers();
-  store = createStore();
-  inbox = new Inbox(store);
+  inboxStore = createStore();
+  inbox = new Inbox(inboxStore);
   appliedSeqs = [];
-  const apply = store.apply;
-  vi.spyOn(store, "apply").mockImplementation((entries) => {
+  const apply = inboxStore.apply;
+  vi.spyOn(inboxStore, "apply").mockImplementation((entries) => {
     appliedSeqs.push(entries.length);
     apply(entries);
   });
@@ -28,8 +28,8 @@ const stdioEntry = (seq: number, data: string, stream = "stdout", active_cell = 
   hop: "kernel>server",
   msg: { type: "kernel_stdio", active_cell, stream, data },
 });
-const printedText = (id: string) => {
-  const output = store.get().notebook.executions[id]?.outputs[0];
+const printedTextOfCell = (id: string) => {
+  const output = inboxStore.get().notebook.executions[id]?.outputs[0];
   return output !== undefined && "text" in output ? output.text : "";
 };
 
@@ -38,8 +38,8 @@ it("applies the messages since the last frame as one change, with text joined", 
   expect(appliedSeqs).toEqual([]);
   await vi.advanceTimersByTimeAsync(20);
   expect(appliedSeqs).toEqual([1]);
-  expect(String(printedText("a")).startsWith("1 2 3 ")).toBe(true);
-  expect(store.get().notebook.seq).toBe(1000);
+  expect(String(printedTextOfCell("a")).startsWith("1 2 3 ")).toBe(true);
+  expect(inboxStore.get().notebook.seq).toBe(1000);
 });
 
 it("does not join text of different cells or streams", async () => {
@@ -75,9 +75,9 @@ it("limits how much waits, even if the page is not rendered", () => {
 it("runs callbacks between entries in order", async () => {
   const seen: unknown[] = [];
   inbox.add({ entry: stdioEntry(1, "a") });
-  inbox.add({ run: () => seen.push(printedText("a")) });
+  inbox.add({ run: () => seen.push(printedTextOfCell("a")) });
   inbox.add({ entry: stdioEntry(2, "b") });
-  inbox.add({ run: () => seen.push(printedText("a")) });
+  inbox.add({ run: () => seen.push(printedTextOfCell("a")) });
   await vi.advanceTimersByTimeAsync(20);
   expect(seen).toEqual(["a", "ab"]);
 });
@@ -97,5 +97,5 @@ it("counts from the start again with another notebook", async () => {
   inbox.add({ entry: stdioEntry(2, "new ") });
   inbox.add({ entry: stdioEntry(3, "text") });
   await vi.advanceTimersByTimeAsync(20);
-  expect(printedText("a")).toBe("new text");
+  expect(printedTextOfCell("a")).toBe("new text");
 });

@@ -8,7 +8,7 @@ import type { Store } from "../store/store";
 export type InboxItem = { entry: Entry } | { state: NotebookStateMessage } | { run: () => void };
 
 /** How many milliseconds applying messages may take in one animation frame. */
-const maxTurnMs = 8;
+const maxApplyMsPerFrame = 8;
 const maxBatchItems = 500; // How many items are applied together at most.
 const maxBatchText = 256 << 10; // Characters of text that are applied, or joined, together.
 
@@ -23,7 +23,7 @@ const maxWaitingItems = 20_000;
  * Longest delay in milliseconds before waiting messages are applied: a hidden page gets no
  * animation frames.
  */
-const maxDelayMs = 200;
+const maxApplyDelayMs = 200;
 
 /**
  * Applies incoming messages to the store, once per animation frame and for a limited time, so that
@@ -40,7 +40,7 @@ export class Inbox {
   constructor(private readonly store: Store) {}
 
   add(piece: InboxItem): void {
-    if ("entry" in piece) this.textLength += textLengthOf(piece.entry);
+    if ("entry" in piece) this.textLength += stdioLengthOf(piece.entry);
     if ("state" in piece) this.newest = 0;
     if (!("entry" in piece) || !this.joinText(piece.entry)) this.waiting.push(piece);
     if ("entry" in piece) this.newest = Math.max(this.newest, piece.entry.seq);
@@ -65,7 +65,7 @@ export class Inbox {
   private joinText(entry: Entry): boolean {
     const last = this.waiting.at(-1);
     if (last === undefined || !("entry" in last)) return false;
-    const [before, next] = [stdioOf(last.entry), stdioOf(entry)];
+    const [before, next] = [stdioMessageOf(last.entry), stdioMessageOf(entry)];
     if (before === null || before.active_cell !== next?.active_cell || before.stream !== next.stream) return false;
     const { seq } = last.entry;
     const isInOrder = entry.seq === 0 ? seq === 0 : seq === this.newest && entry.seq > this.newest;
@@ -76,7 +76,7 @@ export class Inbox {
 
   private readonly takeTurn = () => {
     this.unschedule();
-    const end = performance.now() + maxTurnMs;
+    const end = performance.now() + maxApplyMsPerFrame;
     while (this.waiting.length > 0 && performance.now() < end) this.applyNext();
     if (this.waiting.length > 0) this.schedule();
   };
@@ -87,12 +87,12 @@ export class Inbox {
     let text = 0;
     for (const piece of this.waiting.slice(0, maxBatchItems)) {
       if (!("entry" in piece) || text > maxBatchText) break;
-      text += textLengthOf(piece.entry);
+      text += stdioLengthOf(piece.entry);
       entries.push(piece.entry);
     }
     if (entries.length > 0) {
       this.waiting.splice(0, entries.length);
-      for (const entry of entries) this.textLength -= textLengthOf(entry);
+      for (const entry of entries) this.textLength -= stdioLengthOf(entry);
       this.store.apply(entries);
       return;
     }
@@ -103,7 +103,7 @@ export class Inbox {
 
   private schedule(): void {
     if (this.timer !== undefined) return;
-    this.timer = setTimeout(this.takeTurn, maxDelayMs);
+    this.timer = setTimeout(this.takeTurn, maxApplyDelayMs);
     this.frame = requestAnimationFrame(this.takeTurn);
   }
 
@@ -114,10 +114,10 @@ export class Inbox {
   }
 }
 
-function stdioOf({ msg }: Entry): MessageOf<"kernel_stdio"> | null {
+function stdioMessageOf({ msg }: Entry): MessageOf<"kernel_stdio"> | null {
   return msg?.type === "kernel_stdio" ? msg : null;
 }
 
-function textLengthOf(entry: Entry): number {
-  return stdioOf(entry)?.data.length ?? 0;
+function stdioLengthOf(entry: Entry): number {
+  return stdioMessageOf(entry)?.data.length ?? 0;
 }

@@ -32,7 +32,7 @@ export class KernelConnection {
       opened: () => {
         const isKnown = number.index > 0 && number.trace !== "";
         const previous = isKnown ? { connection_idx: number.index, trace: number.trace } : {};
-        this.send({ token: tokenFor(sandbox, token), notebook_id: `console-${id}`, alive: true, ...previous });
+        this.send({ token: tokenToSend(sandbox, token), notebook_id: `console-${id}`, alive: true, ...previous });
       },
       received: (message: Message) => {
         events.received(message);
@@ -54,9 +54,9 @@ export class KernelConnection {
 }
 
 /** The token that the server accepts in sandbox mode, for development on one machine. */
-const sandboxToken = "local-dev-token";
+const sandboxModeToken = "local-dev-token";
 
 /** Returns the token to send: a fixed one in sandbox mode, else the given one; "" for none. */
-export function tokenFor(sandbox: boolean, given: string | null): string {
-  return sandbox ? sandboxToken : (given ?? "");
+export function tokenToSend(sandbox: boolean, given: string | null): string {
+  return sandbox ? sandboxModeToken : (given ?? "");
 }

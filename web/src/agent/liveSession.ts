@@ -1,16 +1,16 @@
 import { getToken } from "../api/client";
 import type { Config } from "../api/config";
-import { runProblem, type SessionAccess } from "../commands/access";
+import { type SessionAccess, whyCannotRunCells } from "../commands/access";
 import type { Commands } from "../commands/commands";
 import type { Message, OutgoingMessage } from "../protocol/messages";
-import { createCommandBackend, showUnsentText } from "./commandBackend";
+import { createCommandBackend, showUnsentTextInCell } from "./commandBackend";
 import { ConsoleConnection } from "./consoleConnection";
 import { getConsoleId, loadConnectionNumber, saveConnectionNumber } from "./consoleIdentity";
 import type { DocumentOwner } from "./documentOwner";
 import { UnsentEdits } from "./edits";
 import type { ConsoleIdentity } from "./kernelConnection";
 import { KernelStatus } from "./kernelStatus";
-import { offerDeletedText, reportNotRun, reportRefusedEdit, reportUnsent } from "./lossNotices";
+import { offerTextOfDeletedCell, reportCellsNotRun, reportRefusedEdit, reportUnconfirmedMessages } from "./lossNotices";
 import { MissedVerdict } from "./missedVerdict";
 import { SessionAuth } from "./sessionAuth";
 import { type CommandBackend, createCommands } from "./sessionCommands";
@@ -51,7 +51,7 @@ export class LiveSession {
   ) {
     const onChange = () => this.handleChange();
     const sendQuery = (message: OutgoingMessage) => this.backend.sendToAgent(message);
-    this.services = new SessionServices(session, onChange, () => reportUnsent(this.services, sendQuery));
+    this.services = new SessionServices(session, onChange, () => reportUnconfirmedMessages(this.services, sendQuery));
     const { store, notices } = this.services;
     this.auth = new SessionAuth({
       session,
@@ -75,7 +75,7 @@ export class LiveSession {
       changed: () => this.handleConnectionChange(),
     });
     const deleted = "The cell was deleted in a conflict. Your text is not lost.";
-    const offerLostText = (text: string) => offerDeletedText(this.services, this.commands, text, deleted);
+    const offerLostText = (text: string) => offerTextOfDeletedCell(this.services, this.commands, text, deleted);
     this.backend = createCommandBackend({
       services: this.services,
       connection: this.connection,
@@ -233,13 +233,13 @@ export class LiveSession {
   private handleResumed(): void {
     this.edits.resume();
     this.unsentDrafts.clearEdits();
-    reportNotRun(this.services, this.findNotRun?.() ?? []);
+    reportCellsNotRun(this.services, this.findNotRun?.() ?? []);
     this.findNotRun = null;
   }
 
   /** Shows a text that the server does not have. The notebook of a holder changes only by actions. */
   private showText(id: string, source: string): void {
-    if (this.role === "view") showUnsentText(this.services.store, id, source);
+    if (this.role === "view") showUnsentTextInCell(this.services.store, id, source);
   }
 
   private makeSnapshot(): SessionSnapshot {
@@ -271,7 +271,7 @@ export class LiveSession {
 
   /** Returns the commands: the same object while the permissions are the same. */
   private commandsFor(access: SessionAccess): Commands {
-    if (this.commands === null || this.commands.runProblem !== runProblem(access)) {
+    if (this.commands === null || this.commands.runProblem !== whyCannotRunCells(access)) {
       this.commands = createCommands(this.backend, access);
     }
     return this.commands;

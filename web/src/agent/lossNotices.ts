@@ -6,7 +6,7 @@ import type { SessionServices } from "./sessionServices";
 import type { SentQuery } from "./unconfirmedMessages";
 
 /** Shows a notice about cells that were sent to the kernel and did not run. */
-export function reportNotRun({ notices }: SessionServices, cells: readonly string[]): void {
+export function reportCellsNotRun({ notices }: SessionServices, cells: readonly string[]): void {
   if (cells.length === 0) return;
   const what = cells.length === 1 ? "A cell was" : `${cells.length} cells were`;
   notices.add("error", `${what} not run: the connection was lost.`);
@@ -17,7 +17,10 @@ export function reportNotRun({ notices }: SessionServices, cells: readonly strin
  * conversation; the user can send it again with send, which returns false if there is no
  * connection.
  */
-export function reportUnsent(services: SessionServices, send: (message: OutgoingMessage) => boolean): void {
+export function reportUnconfirmedMessages(
+  services: SessionServices,
+  send: (message: OutgoingMessage) => boolean,
+): void {
   const { notices, store, unconfirmed } = services;
   for (const { message } of unconfirmed.takeInDoubt()) {
     if (message.type === "managed_process_restart") {
@@ -25,17 +28,21 @@ export function reportUnsent(services: SessionServices, send: (message: Outgoing
       continue;
     }
     const text = `The connection was lost, and it is unknown whether the agent received: ${shortenForNotice(message.query)}`;
-    const action = { label: "Send again", run: () => sendAgain(services, message, send) };
+    const action = { label: "Send again", run: () => sendQueryAgain(services, message, send) };
     notices.add("error", text, action, () => unconfirmed.dismiss(message));
-    store.update((state) => markNotSent(state, message.request_id));
+    store.update((state) => markQueryNotSent(state, message.request_id));
   }
 }
 
-function sendAgain(services: SessionServices, message: SentQuery, send: (message: OutgoingMessage) => boolean): void {
+function sendQueryAgain(
+  services: SessionServices,
+  message: SentQuery,
+  send: (message: OutgoingMessage) => boolean,
+): void {
   if (send({ ...message, request_id: crypto.randomUUID() })) return;
   services.unconfirmed.add(message, 0);
   services.unconfirmed.handleDisconnect();
-  reportUnsent(services, send);
+  reportUnconfirmedMessages(services, send);
 }
 
 /** Shows a notice about how an attempt ended that another attempt has replaced, from its eval_result. */
@@ -52,7 +59,7 @@ function shortenForNotice(text: string): string {
   return text.length > 500 ? `${text.slice(0, 500)}…` : text;
 }
 
-function markNotSent(state: State, request: string): State {
+function markQueryNotSent(state: State, request: string): State {
   const conversation = state.agent.conversation.map((item) =>
     item.kind === "text" && item.query === true && item.request === request ? { ...item, label: "Not sent" } : item,
   );
@@ -68,12 +75,12 @@ export function reportRefusedEdit(
   commands: Commands | null,
   { id, text, why }: { id: string; text: string; why: string },
 ): void {
-  if (store.get().notebook.cells[id] === undefined) offerDeletedText({ notices, store }, commands, text);
+  if (store.get().notebook.cells[id] === undefined) offerTextOfDeletedCell({ notices, store }, commands, text);
   else notices.add("error", `What was typed could not be stored: ${why}`);
 }
 
 /** Shows a notice that offers the text that was typed into a deleted cell. */
-export function offerDeletedText(
+export function offerTextOfDeletedCell(
   { notices, store }: Pick<SessionServices, "notices" | "store">,
   commands: Commands | null,
   text: string,

@@ -1,6 +1,6 @@
 import type { Message } from "../protocol/messages";
 import { reportMissedVerdict } from "./lossNotices";
-import { getSession } from "./sessionApi";
+import { loadSessionDetail } from "./sessionApi";
 import type { SessionServices } from "./sessionServices";
 
 /**
@@ -33,7 +33,7 @@ export class MissedVerdict {
 
   private async load(): Promise<void> {
     try {
-      const { previous } = await getSession(this.session, AbortSignal.timeout(10_000));
+      const { previous } = await loadSessionDetail(this.session, AbortSignal.timeout(10_000));
       if (previous !== undefined) reportMissedVerdict(this.services, previous);
     } catch {
       const text = "While this page was disconnected, another session has started. Its result could not be loaded.";

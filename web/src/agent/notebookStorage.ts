@@ -1,12 +1,12 @@
 // Saves the notebook of a holder while the page is reloaded: in the session storage, or in the
 // page's database if it is too large for that.
 
-import { readTab, writeTab } from "../browser/tabStorage";
+import { readTabStorage, writeTabStorage } from "../browser/tabStorage";
 import type { WireCell } from "../protocol/wire.gen";
 import type { State } from "../store/state";
 
-const databaseName = "assay";
-const tableName = "notebooks";
+const notebookDatabaseName = "assay";
+const notebookTableName = "notebooks";
 
 /** Value in the session storage that says that the notebook is in the database instead. */
 const inDatabaseMarker = "indexeddb";
@@ -21,19 +21,19 @@ export function wireCellsOf({ notebook }: State): WireCell[] {
   });
 }
 
-function storageKey(consoleId: number, session: string): string {
+function notebookStorageKey(consoleId: number, session: string): string {
   return `assay.notebook.${consoleId}.${session}`;
 }
 
-const previousKey = (console: number, session: string) => `${storageKey(console, session)}.before`;
-const attemptKey = (console: number, session: string) => `${storageKey(console, session)}.attempt`;
+const previousNotebookKey = (console: number, session: string) => `${notebookStorageKey(console, session)}.before`;
+const notebookAttemptKey = (console: number, session: string) => `${notebookStorageKey(console, session)}.attempt`;
 
 /** How many milliseconds one operation on the browser's database may take. */
 const databaseTimeoutMs = 5_000;
 
 /** Saves a notebook in the browser. Rejects if there is no room. */
 export function saveNotebook(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
-  return writeStorage(storageKey(console, session), JSON.stringify(cells));
+  return writeTabOrDatabase(notebookStorageKey(console, session), JSON.stringify(cells));
 }
 
 /**
@@ -41,59 +41,63 @@ export function saveNotebook(console: number, session: string, cells: readonly W
  * Rejects if there is no room.
  */
 export function savePreviousNotebook(console: number, session: string, cells: readonly WireCell[]): Promise<void> {
-  return writeStorage(previousKey(console, session), JSON.stringify(cells));
+  return writeTabOrDatabase(previousNotebookKey(console, session), JSON.stringify(cells));
 }
 
 /** Saves which attempt the notebook belongs to, as the name of its trace; "" means none. */
-export function saveAttempt(console: number, session: string, attempt: string): void {
-  writeTab(attemptKey(console, session), attempt);
+export function saveAttemptOfNotebook(console: number, session: string, attempt: string): void {
+  writeTabStorage(notebookAttemptKey(console, session), attempt);
 }
 
 /** Returns the trace of the attempt that the saved notebook belongs to; "" if none was saved. */
-export function loadAttempt(console: number, session: string): string {
-  return readTab(attemptKey(console, session)) ?? "";
+export function loadAttemptOfNotebook(console: number, session: string): string {
+  return readTabStorage(notebookAttemptKey(console, session)) ?? "";
 }
 
-async function writeStorage(key: string, text: string): Promise<void> {
-  if (writeTab(key, text)) return;
-  await requestFromTable("readwrite", (store) => store.put(text, key));
-  if (!writeTab(key, inDatabaseMarker)) throw new Error("the session storage cannot be written");
+async function writeTabOrDatabase(key: string, text: string): Promise<void> {
+  if (writeTabStorage(key, text)) return;
+  await requestFromNotebookTable("readwrite", (store) => store.put(text, key));
+  if (!writeTabStorage(key, inDatabaseMarker)) throw new Error("the session storage cannot be written");
 }
 
-async function readStorage(key: string): Promise<string | null> {
-  const text_ = readTab(key);
-  const text = text_ === inDatabaseMarker ? await requestFromTable("readonly", (store) => store.get(key)) : text_;
+async function readTabOrDatabase(key: string): Promise<string | null> {
+  const text_ = readTabStorage(key);
+  const text =
+    text_ === inDatabaseMarker ? await requestFromNotebookTable("readonly", (store) => store.get(key)) : text_;
   return typeof text === "string" ? text : null;
 }
 
 /** Returns the saved notebook as parsed JSON; null if none was saved. */
 export function loadNotebook(console: number, session: string): Promise<unknown> {
-  return readJSON(storageKey(console, session));
+  return readStoredJSON(notebookStorageKey(console, session));
 }
 
 /** Returns the saved notebook of a finished attempt as parsed JSON; null if none was saved. */
 export function loadPreviousNotebook(console: number, session: string): Promise<unknown> {
-  return readJSON(previousKey(console, session));
+  return readStoredJSON(previousNotebookKey(console, session));
 }
 
-async function readJSON(key: string): Promise<unknown> {
+async function readStoredJSON(key: string): Promise<unknown> {
   try {
-    const text = await readStorage(key);
+    const text = await readTabOrDatabase(key);
     return text === null ? null : JSON.parse(text);
   } catch {
     return null;
   }
 }
 
-function requestFromTable(mode: IDBTransactionMode, start: (store: IDBObjectStore) => IDBRequest): Promise<unknown> {
+function requestFromNotebookTable(
+  mode: IDBTransactionMode,
+  start: (store: IDBObjectStore) => IDBRequest,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     setTimeout(() => reject(new Error("the database does not answer")), databaseTimeoutMs);
-    const opening = indexedDB.open(databaseName, 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(tableName);
+    const opening = indexedDB.open(notebookDatabaseName, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(notebookTableName);
     opening.onerror = () => reject(opening.error);
     opening.onsuccess = () => {
       try {
-        const request = start(opening.result.transaction(tableName, mode).objectStore(tableName));
+        const request = start(opening.result.transaction(notebookTableName, mode).objectStore(notebookTableName));
         request.onsuccess = () => resolve(request.result);
         request.onerror = () => reject(request.error);
       } catch (error) {

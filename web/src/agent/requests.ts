@@ -40,7 +40,7 @@ export class Requests {
     const agentTxId = "agent_tx_id" in message ? message.agent_tx_id : undefined;
     const request = this.take(message.tx_id || agentTxId || "");
     if (request === undefined) return false;
-    const failure = failureOf(message);
+    const failure = refusalTextOfAnswer(message);
     if (failure !== null) request.reject(new RequestError(failure, "source" in message ? message : {}));
     else if (message.type !== request.answerType) request.reject(new Error("the server sent another answer"));
     else request.resolve(message);
@@ -75,31 +75,31 @@ export class RequestError extends Error {
   }
 }
 
-function failureOf(message: MessageOf<AnswerType | ErrorType>): string | null {
-  if (message.type === "error" || message.type === "not_session_owner_error") return errorText(message);
+function refusalTextOfAnswer(message: MessageOf<AnswerType | ErrorType>): string | null {
+  if (message.type === "error" || message.type === "not_session_owner_error") return userErrorText(message);
   if (message.status !== "error") return null;
   const widgetErrors = "errors" in message ? Object.values(message.errors).join("; ") : "";
-  return userText(message.error ?? "") || widgetErrors || "the server refused";
+  return userTextOfServerText(message.error ?? "") || widgetErrors || "the server refused";
 }
 
 type ErrorMessage = Pick<MessageOf<ErrorType>, "error"> & { data?: { message: string } };
 
 /** Reports whether an error message is about an agent that could not be restarted. */
-export function isRestartError(message: ErrorMessage): boolean {
-  return /^managed_process_restart: .*\bagent\b/s.test(serverText(message));
+export function isAgentRestartError(message: ErrorMessage): boolean {
+  return /^managed_process_restart: .*\bagent\b/s.test(serverErrorText(message));
 }
 
-function serverText({ data, error = "" }: ErrorMessage): string {
+function serverErrorText({ data, error = "" }: ErrorMessage): string {
   return data?.message || error;
 }
 
 /** Returns the text of a server's error message, worded for the user. */
-export function errorText(message: ErrorMessage): string {
-  return userText(serverText(message)) || "The server has reported an error without a text.";
+export function userErrorText(message: ErrorMessage): string {
+  return userTextOfServerText(serverErrorText(message)) || "The server has reported an error without a text.";
 }
 
 /** Texts of the server that name protocol messages, with the texts that the user sees instead. */
-const userTexts: readonly (readonly [RegExp, string])[] = [
+const userTextsByServerPattern: readonly (readonly [RegExp, string])[] = [
   [/\bthe session has ended\b/, attemptOverText],
   [/\banother console owns this session\b/, notOwnerText],
   [/\bthis session is only shown\b/, "This session is read-only."],
@@ -110,13 +110,13 @@ const userTexts: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Matches the name of a message or an action at the beginning of a server's error text. */
-const messageName = /^[a-z]+(?:_[a-z]+)+: /;
+const messageNamePrefixPattern = /^[a-z]+(?:_[a-z]+)+: /;
 
 /**
  * Returns a server's text worded for the user. From an unknown text only the message name at its
  * beginning is removed.
  */
-export function userText(text: string): string {
-  const known = userTexts.find(([pattern]) => pattern.test(text));
-  return known === undefined ? text.replace(messageName, "") : known[1];
+export function userTextOfServerText(text: string): string {
+  const known = userTextsByServerPattern.find(([pattern]) => pattern.test(text));
+  return known === undefined ? text.replace(messageNamePrefixPattern, "") : known[1];
 }

@@ -1,4 +1,4 @@
-import { copyOf } from "../json/values";
+import { copyOfRecord } from "../json/values";
 import type { Execution, State } from "../store/state";
 import type { Store } from "../store/store";
 
@@ -33,7 +33,7 @@ export class SentCells {
   withdraw(): void {
     this.forgetConfirmed(this.store.get());
     this.store.update((state) => {
-      const executions = copyOf(state.notebook.executions);
+      const executions = copyOfRecord(state.notebook.executions);
       for (const [id, before] of this.sent) {
         const execution = executions[id];
         if (execution !== undefined)
@@ -54,12 +54,12 @@ export class SentCells {
     this.sent.clear();
     return () => {
       const { executions } = this.store.get().notebook;
-      return sentBefore.filter(([id, before]) => isUnchanged(executions[id], before)).map(([id]) => id);
+      return sentBefore.filter(([id, before]) => isUnchangedSinceSent(executions[id], before)).map(([id]) => id);
     };
   }
 }
 
-function isUnchanged(execution: Execution | undefined, before: Execution | undefined): boolean {
+function isUnchangedSinceSent(execution: Execution | undefined, before: Execution | undefined): boolean {
   if (execution === undefined) return true;
   return execution.status !== "running" && execution.sequencer === (before?.sequencer ?? 0);
 }

@@ -1,4 +1,4 @@
-import { getJSON, sessionPath } from "../api/client";
+import { getJSON, sessionApiPath } from "../api/client";
 import { readTrace } from "../api/readTrace";
 import type { Entry } from "../protocol/messages";
 import { type SessionDetail, sessionDetailSchema } from "../protocol/session.gen";
@@ -19,14 +19,14 @@ const conversationTypes = [
 const conversationHops = "agent>server,server>agent,console>server,session";
 
 /** Loads the API's description of a session. Rejects if the request fails. */
-export function getSession(id: string, signal: AbortSignal): Promise<SessionDetail> {
-  return getJSON(sessionPath(id), sessionDetailSchema, {}, signal);
+export function loadSessionDetail(id: string, signal: AbortSignal): Promise<SessionDetail> {
+  return getJSON(sessionApiPath(id), sessionDetailSchema, {}, signal);
 }
 
 /** Yields the entries of a session's conversation from entry number `from` on, page by page. */
 export async function* readConversation(id: string, from: number, signal: AbortSignal): AsyncGenerator<Entry[]> {
   for await (const page of readTrace(
-    sessionPath(id),
+    sessionApiPath(id),
     { hop: conversationHops, type: conversationTypes, from },
     signal,
   )) {

@@ -1,6 +1,6 @@
 import { ApiError, getToken, setToken } from "../api/client";
-import { isTokenRefusal } from "./consoleConnection";
-import { getSession } from "./sessionApi";
+import { isCloseForToken } from "./consoleConnection";
+import { loadSessionDetail } from "./sessionApi";
 import type { SessionPhase } from "./sessionSnapshot";
 
 export interface SessionAuthConfig {
@@ -54,7 +54,7 @@ export class SessionAuth {
    * that was sent.
    */
   disconnected(code: number | null, reason: string): void {
-    if (this.config.sandbox || code === null || !isTokenRefusal(code, reason)) return;
+    if (this.config.sandbox || code === null || !isCloseForToken(code, reason)) return;
     this.stop();
     this.askForToken();
   }
@@ -128,7 +128,7 @@ export async function awaitSession(id: string, events: PhaseEvents, signal: Abor
     const phase = await readPhase(id, events, signal);
     if (phase === "refused") return false;
     if (phase !== "starting" && phase !== "stopping") return true;
-    await sleep(pollIntervalMs, signal);
+    await sleepUnlessAborted(pollIntervalMs, signal);
   }
   return false;
 }
@@ -137,7 +137,7 @@ export async function awaitSession(id: string, events: PhaseEvents, signal: Abor
 export async function followPhase(id: string, events: PhaseEvents, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     if ((await readPhase(id, events, signal)) === "refused") return;
-    await sleep(pollIntervalMs, signal);
+    await sleepUnlessAborted(pollIntervalMs, signal);
   }
 }
 
@@ -147,7 +147,7 @@ async function readPhase(
   signal: AbortSignal,
 ): Promise<SessionPhase | "refused" | null> {
   try {
-    const { state = "", problem = "" } = await getSession(id, signal);
+    const { state = "", problem = "" } = await loadSessionDetail(id, signal);
     const phase = sessionPhases.includes(state) ? (state as SessionPhase) : null;
     if (!signal.aborted) events.phase(phase);
     if (problem !== "" && !signal.aborted) events.problem(problem);
@@ -159,7 +159,7 @@ async function readPhase(
   }
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
+function sleepUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer);

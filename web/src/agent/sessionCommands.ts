@@ -1,6 +1,6 @@
-import { restartProblem, runProblem, type SessionAccess } from "../commands/access";
+import { type SessionAccess, whyCannotRestart, whyCannotRunCells } from "../commands/access";
 import type { Commands } from "../commands/commands";
-import { type Fields, jsonOf } from "../json/values";
+import { type Fields, jsonOrEmpty } from "../json/values";
 import type { CellType, MessageOf, OutgoingMessage } from "../protocol/messages";
 import type { Store } from "../store/store";
 import type { UnsentEdits } from "./edits";
@@ -35,8 +35,8 @@ export interface CommandBackend {
 
 /** Returns the user's commands, carried out by a backend. */
 export function createCommands(backend: CommandBackend, access: SessionAccess): Commands {
-  const problem = runProblem(access);
-  const permissions = { canRun: problem === null, runProblem: problem, canRestart: restartProblem(access) === null };
+  const problem = whyCannotRunCells(access);
+  const permissions = { canRun: problem === null, runProblem: problem, canRestart: whyCannotRestart(access) === null };
   return { ...permissions, ...cellCommands(backend), ...kernelCommands(backend), ...agentCommands(backend) };
 }
 
@@ -93,14 +93,14 @@ function kernelCommands(backend: CommandBackend): KernelCommands {
   return {
     // A cell may have to be stored before it runs. Cells still run in the order of the commands.
     runCell: (id) => {
-      previousRun = runCell(backend, id, previousRun);
+      previousRun = saveAndRunCell(backend, id, previousRun);
     },
     stopCell: (id) => {
       if (!sendToRun({ type: "stop_cell", cell_id: id }))
         reportFailure("The cell was not stopped: there is no connection.");
     },
     setWidget: async (key, value) => {
-      const data = { [key]: jsonOf(value) || "null" };
+      const data = { [key]: jsonOrEmpty(value) || "null" };
       await requestFromRun("set_widget_value_response", { type: "set_widget_value", data });
     },
     restart: (name) => {
@@ -116,7 +116,7 @@ function kernelCommands(backend: CommandBackend): KernelCommands {
  * Stores the text that was typed into a cell and then runs that text, after cells whose run was
  * requested before.
  */
-async function runCell(
+async function saveAndRunCell(
   { edits, runCell, reportFailure }: CommandBackend,
   id: string,
   previousRun: Promise<void>,

@@ -1,10 +1,10 @@
 import type { Message, MessageOf } from "../protocol/messages";
 import { createStore, type Store } from "../store/store";
 import { ConversationLoader } from "./conversationLoader";
-import { entryOf } from "./entries";
+import { entryOfConsoleMessage } from "./entries";
 import { Inbox } from "./inbox";
 import { Notices } from "./notices";
-import { errorText, isRestartError, Requests } from "./requests";
+import { isAgentRestartError, Requests, userErrorText } from "./requests";
 import { SentCells } from "./sentCells";
 import { UnconfirmedMessages } from "./unconfirmedMessages";
 
@@ -45,7 +45,7 @@ export class SessionServices {
         this.inbox.add({ run: () => void this.requests.settle(message) });
         return;
     }
-    const entry = entryOf(message);
+    const entry = entryOfConsoleMessage(message);
     if (entry === null) return;
     if (entry.hop === "agent>server") this.conversation.add(entry);
     else this.inbox.add({ entry });
@@ -61,9 +61,9 @@ export class SessionServices {
   private handleError(message: MessageOf<"error" | "not_session_owner_error">): void {
     if (this.requests.settle(message)) return;
     this.sentCells.withdraw();
-    const text = errorText(message);
+    const text = userErrorText(message);
     this.notices.add("error", text);
-    if (isRestartError(message) && this.store.get().agent.status === "gone") this.noteFailedRestart(text);
+    if (isAgentRestartError(message) && this.store.get().agent.status === "gone") this.noteFailedRestart(text);
   }
 
   /** Reports in the conversation why no other agent has replaced the one that ended. */

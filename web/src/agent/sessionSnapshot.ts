@@ -1,5 +1,5 @@
 import type { Commands } from "../commands/commands";
-import type { Conflict } from "../commands/conflicts";
+import type { EditConflict } from "../commands/conflicts";
 import type { Store } from "../store/store";
 
 /** What the page does in a session. view: the server holds the notebook. holder: this page holds it. */
@@ -25,7 +25,7 @@ export interface SessionSnapshot {
   /** Process id; 0: there is no kernel, or it is unknown. */
   kernelPid: number;
   /** By cell id. */
-  conflicts: Readonly<Record<string, Conflict>>;
+  conflicts: Readonly<Record<string, EditConflict>>;
   notices: readonly Notice[];
   dismiss(notice: number): void;
 }

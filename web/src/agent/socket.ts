@@ -63,7 +63,7 @@ export class Socket {
   private receive(data: unknown): void {
     if (this.isClosed) return;
     this.heartbeat.received();
-    const message = parse(data);
+    const message = parseSocketMessage(data);
     if (message?.type === "alive") this.heartbeat.expectEvery(message.every_ms);
     else if (message === null) console.warn("[AgentConnection] Ignored a message of the server that cannot be read.");
     else this.events.received(message);
@@ -76,7 +76,7 @@ export class Socket {
   }
 }
 
-function parse(data: unknown): Message | null {
+function parseSocketMessage(data: unknown): Message | null {
   if (typeof data !== "string") return null;
   try {
     return readMessage(JSON.parse(data));

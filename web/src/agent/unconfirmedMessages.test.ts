@@ -17,7 +17,7 @@ resetPageAroundTests();
 
 const sessionPath = "/api/sessions/s1";
 
-async function sendAndDisconnect(answers: ApiAnswers): Promise<string> {
+async function queryAndDisconnect(answers: ApiAnswers): Promise<string> {
   await openPage("view", answers);
   await acceptConnections();
   userCommands().query("What is there?");
@@ -25,7 +25,7 @@ async function sendAndDisconnect(answers: ApiAnswers): Promise<string> {
   return String(socketAt("/agent").sentOf("agent_query")[0]?.request_id);
 }
 
-async function reconnect(): Promise<void> {
+async function dropAndReconnect(): Promise<void> {
   socketAt("/agent").drop(1006);
   await advanceTimers(300);
   await acceptConnections();
@@ -34,8 +34,8 @@ async function reconnect(): Promise<void> {
 
 describe("a query to the agent", () => {
   it("that is not confirmed is reported and can be sent again", async () => {
-    await sendAndDisconnect({});
-    await reconnect();
+    await queryAndDisconnect({});
+    await dropAndReconnect();
     expect(noticeTexts()).toEqual([expect.stringContaining("What is there?")]);
     expect(sessionSnapshot().store.get().agent.conversation).toMatchObject([
       { text: "What is there?", label: "Not sent" },
@@ -46,7 +46,7 @@ describe("a query to the agent", () => {
 
   it("that the trace has is not reported", async () => {
     const entries: unknown[] = [];
-    const id = await sendAndDisconnect({
+    const id = await queryAndDisconnect({
       [sessionPath]: { trace: "t" },
       [`${sessionPath}/trace`]: () => ({ entries }),
     });
@@ -54,15 +54,15 @@ describe("a query to the agent", () => {
     entries.push({ seq: 11, hop: "console>server", msg });
     socketAt("/agent").receive({ type: "agent_status", status: "thinking", seq: 14 });
     await advanceTimers();
-    await reconnect();
+    await dropAndReconnect();
     expect(noticeTexts()).toEqual([]);
   });
 
   it("that the agent has answered is not reported", async () => {
-    const request_id = await sendAndDisconnect({});
+    const request_id = await queryAndDisconnect({});
     socketAt("/agent").receive({ type: "agent_event", text: "", metadata: { type: "begun", request_id }, seq: 12 });
     await advanceTimers();
-    await reconnect();
+    await dropAndReconnect();
     expect(noticeTexts()).toEqual([]);
   });
 });
@@ -76,7 +76,7 @@ describe("an unconfirmed query when the page is reloaded", () => {
   };
 
   it("is reported and can be sent again, until it is sent or dismissed", async () => {
-    await sendAndDisconnect({});
+    await queryAndDisconnect({});
     await reload();
     expect(noticeTexts()).toEqual(reported);
     await reload();
@@ -95,7 +95,7 @@ describe("an unconfirmed query when the page is reloaded", () => {
 
   it("is not reported if the trace has it", async () => {
     const entries: unknown[] = [];
-    const id = await sendAndDisconnect({
+    const id = await queryAndDisconnect({
       [sessionPath]: { trace: "t" },
       [`${sessionPath}/trace`]: () => ({ entries }),
     });
@@ -118,7 +118,7 @@ it("reports a restart that is not confirmed", async () => {
   userCommands().restart("kernel");
   socketAt("/run").receive({ ...readyMessage, kernel_pid: 100 });
   userCommands().restart("agent");
-  await reconnect();
+  await dropAndReconnect();
   expect(noticeTexts()).toEqual([expect.stringContaining("it is unknown whether the agent was restarted")]);
 });
 

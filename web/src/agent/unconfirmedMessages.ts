@@ -20,7 +20,7 @@ export interface UnconfirmedMessage {
   after: number;
 }
 
-const maxMessages = 50;
+const maxUnconfirmedMessages = 50;
 
 /**
  * Messages that this page has sent and the server has not confirmed. They are in doubt after the
@@ -35,13 +35,13 @@ export class UnconfirmedMessages {
   add(sent: OutgoingMessage | SentQuery, after: number): void {
     if (sent.type !== "agent_query" && sent.type !== "managed_process_restart") return;
     const message = sent as SentQuery | SentRestart;
-    this.waiting = [...this.waiting, { message, after }].slice(-maxMessages);
+    this.waiting = [...this.waiting, { message, after }].slice(-maxUnconfirmedMessages);
   }
 
   /** Handles a message, or an entry of the trace with its seq, that may confirm sent messages. */
   receive(received: Message, seq = 0): void {
     const isOpen = ({ message, after }: UnconfirmedMessage) =>
-      (seq > 0 && seq <= after) || !isConfirmedBy(received, message);
+      (seq > 0 && seq <= after) || !confirmsSentMessage(received, message);
     this.waiting = this.waiting.filter(isOpen);
     this.inDoubt = this.inDoubt.filter(isOpen);
     this.reported = this.reported.filter(isOpen);
@@ -49,7 +49,7 @@ export class UnconfirmedMessages {
 
   /** Called when the connection is lost: what waits for confirmation is in doubt. */
   handleDisconnect(): void {
-    this.inDoubt = [...this.inDoubt, ...this.waiting].slice(-maxMessages);
+    this.inDoubt = [...this.inDoubt, ...this.waiting].slice(-maxUnconfirmedMessages);
     this.waiting = [];
   }
 
@@ -61,7 +61,7 @@ export class UnconfirmedMessages {
   /** Returns what is still in doubt. The caller reports it. */
   takeInDoubt(): readonly UnconfirmedMessage[] {
     const all = this.inDoubt;
-    this.reported = [...this.reported, ...all].slice(-maxMessages);
+    this.reported = [...this.reported, ...all].slice(-maxUnconfirmedMessages);
     this.inDoubt = [];
     return all;
   }
@@ -81,11 +81,11 @@ export class UnconfirmedMessages {
   load(saved: readonly SentQuery[]): void {
     const known = this.save().map(({ request_id }) => request_id);
     const added = saved.filter(({ request_id }) => !known.includes(request_id));
-    this.inDoubt = [...this.inDoubt, ...added.map((message) => ({ message, after: 0 }))].slice(-maxMessages);
+    this.inDoubt = [...this.inDoubt, ...added.map((message) => ({ message, after: 0 }))].slice(-maxUnconfirmedMessages);
   }
 }
 
-function isConfirmedBy(received: Message, sent: SentQuery | SentRestart): boolean {
+function confirmsSentMessage(received: Message, sent: SentQuery | SentRestart): boolean {
   if (sent.type === "agent_query") return requestIdsOf(received).includes(sent.request_id);
   if (received.type === "ready") return sent.name === "kernel";
   const isProcessMessage = received.type === "managed_process_restart" || received.type === "managed_process_exit";

@@ -1,4 +1,4 @@
-import { readTab, removeTab, writeTab } from "../browser/tabStorage";
+import { readTabStorage, removeFromTabStorage, writeTabStorage } from "../browser/tabStorage";
 import {
   boolean,
   integer,
@@ -29,8 +29,8 @@ export class UnsentDrafts {
 
   load(): void {
     this.isLoaded = true;
-    this.edits.load(takeSaved(editsKey(this.session), savedEditSchema));
-    this.services.unconfirmed.load(takeSaved(queriesKey(this.session), sentQuerySchema));
+    this.edits.load(takeSavedList(editsKey(this.session), savedEditSchema));
+    this.services.unconfirmed.load(takeSavedList(queriesKey(this.session), sentQuerySchema));
   }
 
   /** Called when the user leaves the page. */
@@ -62,15 +62,15 @@ const queriesKey = (session: string) => `assay.asked.${session}`;
  * or the browser forbids storage.
  */
 function saveEdits(session: string, edits: readonly SavedEdit[]): boolean {
-  if (edits.length > 0) return writeTab(editsKey(session), JSON.stringify(edits));
-  removeTab(editsKey(session));
+  if (edits.length > 0) return writeTabStorage(editsKey(session), JSON.stringify(edits));
+  removeFromTabStorage(editsKey(session));
   return true;
 }
 
 /** Saves unconfirmed queries in the browser; an empty list removes them. */
 function saveQueries(session: string, queries: readonly SentQuery[]): void {
-  if (queries.length === 0) removeTab(queriesKey(session));
-  else writeTab(queriesKey(session), JSON.stringify(queries));
+  if (queries.length === 0) removeFromTabStorage(queriesKey(session));
+  else writeTabStorage(queriesKey(session), JSON.stringify(queries));
 }
 
 const savedEditSchema = object<SavedEdit>({
@@ -88,9 +88,9 @@ const sentQuerySchema = object<SentQuery>({
 });
 
 /** Removes a saved list from the browser's storage and returns its valid items. */
-function takeSaved<T>(key: string, item: Schema<T>): readonly T[] {
-  const saved = readTab(key) ?? "[]";
-  removeTab(key);
+function takeSavedList<T>(key: string, item: Schema<T>): readonly T[] {
+  const saved = readTabStorage(key) ?? "[]";
+  removeFromTabStorage(key);
   try {
     return read(list(item), JSON.parse(saved));
   } catch {

@@ -13,7 +13,7 @@ const publicConfig = {
   cases: false,
 } as const;
 
-function AgentPage() {
+function LiveSessionStatus() {
   const { connection, commands } = useAgent(publicConfig, "default", "view");
   return <p role="status">{`${connection.state} ${commands?.canRun}`}</p>;
 }
@@ -27,7 +27,7 @@ it("connects once while the component is mounted", async () => {
   vi.spyOn(console, "info").mockImplementation(() => undefined);
   const { unmount } = render(
     <StrictMode>
-      <AgentPage />
+      <LiveSessionStatus />
     </StrictMode>,
   );
   await vi.waitFor(() => expect(FakeSocket.all).toHaveLength(1));

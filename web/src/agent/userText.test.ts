@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { userText } from "./requests";
+import { userTextOfServerText } from "./requests";
 
 test.each([
   ["run_cell: the session has ended; managed_process_restart starts another with this notebook", /attempt has ended/],
@@ -8,11 +8,11 @@ test.each([
   ["managed_process_restart: a case is attached: the end of its kernel or agent is its outcome", /during an attempt/],
   ["edit_cell: source: expected a text", /^source: expected a text$/],
 ])("%s", (text, plain) => {
-  expect(userText(text)).toMatch(plain);
-  expect(userText(text)).not.toMatch(/[a-z]_[a-z]/);
+  expect(userTextOfServerText(text)).toMatch(plain);
+  expect(userTextOfServerText(text)).not.toMatch(/[a-z]_[a-z]/);
 });
 
 test("a text that is not known stays as it is", () => {
-  expect(userText("position: expected 0 to 3, found 9")).toBe("position: expected 0 to 3, found 9");
-  expect(userText("my_name is not defined")).toBe("my_name is not defined");
+  expect(userTextOfServerText("position: expected 0 to 3, found 9")).toBe("position: expected 0 to 3, found 9");
+  expect(userTextOfServerText("my_name is not defined")).toBe("my_name is not defined");
 });

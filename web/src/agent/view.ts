@@ -2,7 +2,7 @@ import type { Fields } from "../json/values";
 import type { Message, NotebookStateMessage, OutgoingMessage } from "../protocol/messages";
 import type { DocumentOwner } from "./documentOwner";
 import { isExecutionMessage } from "./entries";
-import { errorText } from "./requests";
+import { userErrorText } from "./requests";
 import type { SessionServices } from "./sessionServices";
 
 /**
@@ -34,7 +34,7 @@ export class ViewDocumentOwner implements DocumentOwner {
     const { services } = this;
     if (message.type === "notebook_state") this.restoreSnapshot(message);
     else if (message.type === "agent_error" && (message.seq ?? 0) === 0)
-      services.notices.add("error", errorText(message));
+      services.notices.add("error", userErrorText(message));
     else services.receive(message);
   }
 

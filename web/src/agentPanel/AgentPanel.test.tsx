@@ -12,19 +12,19 @@ import { fakeLayout } from "./fakeLayout";
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>{source}</p> }));
 
 /** The responses of the fake API by "METHOD path". Requests without an entry get a 404. */
-let responseByRequest: Record<string, () => Response>;
-let sentRequests: string[];
+let apiResponseByRequest: Record<string, () => Response>;
+let sentApiRequests: string[];
 const hopByType: Record<string, Hop> = { notebook_event: "notebook", eval_result: "server>console" };
 
 beforeEach(() => {
   fakeLayout(600);
-  sentRequests = [];
-  responseByRequest = { "GET /api/sessions/one": () => Response.json({ attempt: null }) };
+  sentApiRequests = [];
+  apiResponseByRequest = { "GET /api/sessions/one": () => Response.json({ attempt: null }) };
   vi.stubGlobal("fetch", async (path: string, init: RequestInit = {}) => {
     const request = `${init.method ?? "GET"} ${path}`;
-    sentRequests.push(init.body === undefined ? request : `${request} ${init.body}`);
+    sentApiRequests.push(init.body === undefined ? request : `${request} ${init.body}`);
     return (
-      responseByRequest[request]?.() ??
+      apiResponseByRequest[request]?.() ??
       Response.json({ code: "not_found", text: `nothing at ${path}` }, { status: 404 })
     );
   });
@@ -145,7 +145,7 @@ test("a cell named by a tool call is a link to it; a deleted cell is plain text"
 });
 
 test("shows the case during the attempt, the verdict after it, and the old verdict collapsed when the next attempt begins", async () => {
-  responseByRequest["GET /api/sessions/one"] = () =>
+  apiResponseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {}, started: "2026-11-20T14:00:00Z" } });
   const { applyMessages, store } = await renderPanel();
   expect(await screen.findByRole("region", { name: "Case" })).toBeTruthy();
@@ -155,9 +155,9 @@ test("shows the case during the attempt, the verdict after it, and the old verdi
   expect(screen.queryByRole("region", { name: "Case" })).toBeNull();
   expect(screen.getByText(/The attempt has ended/)).toBeTruthy();
   expect(messageBox().readOnly).toBe(true);
-  const before = sentRequests.length;
+  const before = sentApiRequests.length;
   await act(async () => store.update((state) => ({ ...state, verdict: null })));
-  expect(sentRequests.length).toBe(before + 1);
+  expect(sentApiRequests.length).toBe(before + 1);
   expect(await screen.findByRole("region", { name: "Case" })).toBeTruthy();
   expect(screen.queryByRole("region", { name: "Verdict" })).toBeNull();
   fireEvent.click(screen.getByRole("button", { name: /Passed.*sum/ }));
@@ -166,9 +166,9 @@ test("shows the case during the attempt, the verdict after it, and the old verdi
 });
 
 test("the verdict links to the attempt if the attempt is stored", async () => {
-  responseByRequest["GET /api/sessions/one"] = () =>
+  apiResponseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: null, trace: "r/a run/attempts/0001-sum/trace.jsonl" });
-  responseByRequest["GET /api/runs/a%20run/attempts/0001-sum"] = () => Response.json({});
+  apiResponseByRequest["GET /api/runs/a%20run/attempts/0001-sum"] = () => Response.json({});
   const { applyMessages } = await renderPanel();
   await applyMessages(verdictMessage);
   const link = await screen.findByRole("link", { name: "Open attempt" });
@@ -176,22 +176,22 @@ test("the verdict links to the attempt if the attempt is stored", async () => {
 });
 
 test("reloads the attempt while its task has not started, and not after that", async () => {
-  responseByRequest["GET /api/sessions/one"] = () =>
+  apiResponseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {} } });
   const { applyMessages } = await renderPanel();
   await screen.findByText("not started");
-  responseByRequest["GET /api/sessions/one"] = () =>
+  apiResponseByRequest["GET /api/sessions/one"] = () =>
     Response.json({ attempt: { case_id: "sum", task: "Add up.", limits: {}, started: new Date().toISOString() } });
   await applyMessages(agentStatusMessage("ready"));
   await waitFor(() => expect(screen.queryByText("not started")).toBeNull());
-  const before = sentRequests.length;
+  const before = sentApiRequests.length;
   await applyMessages(agentStatusMessage("thinking"), agentStatusMessage("executing"));
-  expect(sentRequests.length).toBe(before);
+  expect(sentApiRequests.length).toBe(before);
 });
 
 test("cases are filtered, chosen and attached; the server's error is shown", async () => {
-  responseByRequest["GET /api/cases?limit=5000"] = () => Response.json(caseListResponse);
-  responseByRequest["POST /api/sessions/one/case"] = () =>
+  apiResponseByRequest["GET /api/cases?limit=5000"] = () => Response.json(caseListResponse);
+  apiResponseByRequest["POST /api/sessions/one/case"] = () =>
     Response.json({ code: "bad_parameter", text: "a.json: no such case" }, { status: 400 });
   await renderPanel({ withCases: true });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
@@ -202,20 +202,20 @@ test("cases are filtered, chosen and attached; the server's error is shown", asy
   fireEvent.click(screen.getByRole("radio"));
   fireEvent.click(screen.getByRole("button", { name: "Attach" }));
   expect((await screen.findByRole("alert")).textContent).toBe("a.json: no such case");
-  expect(sentRequests.at(-1)).toBe('POST /api/sessions/one/case {"path":"a.json","id":"sum"}');
-  responseByRequest["POST /api/sessions/one/case"] = () => Response.json({}, { status: 202 });
+  expect(sentApiRequests.at(-1)).toBe('POST /api/sessions/one/case {"path":"a.json","id":"sum"}');
+  apiResponseByRequest["POST /api/sessions/one/case"] = () => Response.json({}, { status: 202 });
   fireEvent.click(screen.getByRole("button", { name: "Attach" }));
   await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
 });
 
 test("shows why the cases cannot be listed, and leaves out malformed cases", async () => {
-  responseByRequest["GET /api/cases?limit=5000"] = () =>
+  apiResponseByRequest["GET /api/cases?limit=5000"] = () =>
     Response.json({ code: "conflict", text: "no --case" }, { status: 409 });
   await renderPanel({ withCases: true });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
   expect((await screen.findByRole("alert")).textContent).toBe("no --case");
   fireEvent.click(screen.getByRole("button", { name: "Cancel" }));
-  responseByRequest["GET /api/cases?limit=5000"] = () =>
+  apiResponseByRequest["GET /api/cases?limit=5000"] = () =>
     Response.json({ cases: [7, null, {}, { path: "a", id: 7, tags: "x" }] });
   fireEvent.click(screen.getByRole("button", { name: "Attach a case" }));
   expect((await screen.findAllByRole("radio")).length).toBe(1);

@@ -7,7 +7,7 @@ import { AttachCase } from "./AttachCase";
 import { CaseView } from "./CaseView";
 import { CollapsibleVerdict } from "./CollapsibleVerdict";
 import { Conversation } from "./Conversation";
-import { CellNameProvider, NotebookCellName } from "./cellName";
+import { CellNameLink, CellNameProvider } from "./cellName";
 import { ProcessLog } from "./log/ProcessLog";
 import { StatusLine } from "./StatusLine";
 import { UsageMeter } from "./UsageMeter";
@@ -32,7 +32,7 @@ export function AgentPanel({ session, connected, refused = "", refusal, canAttac
   const [isAttaching, setIsAttaching] = useState(false);
   const ended = verdict === null ? null : attemptOverText;
   return (
-    <CellNameProvider value={NotebookCellName}>
+    <CellNameProvider value={CellNameLink}>
       <section className={styles.panel} aria-label="Agent">
         <StatusLine
           connected={connected}
@@ -40,7 +40,7 @@ export function AgentPanel({ session, connected, refused = "", refusal, canAttac
           onAttach={canAttachCases && attempt === null ? () => setIsAttaching(true) : null}
         />
         {attempt !== null && <CaseView attempt={attempt} />}
-        <LastVerdict session={session} />
+        <NewestVerdict session={session} />
         <div className={styles.conversation}>
           <LiveConversation />
         </div>
@@ -57,7 +57,7 @@ export function AgentPanel({ session, connected, refused = "", refusal, canAttac
 }
 
 /** Shows the newest verdict of the session; collapses it when the next attempt begins. */
-function LastVerdict({ session }: { session: string }) {
+function NewestVerdict({ session }: { session: string }) {
   const verdict = useSelect((state) => state.verdict);
   const [lastVerdict, setLastVerdict] = useState(verdict);
   if (verdict !== null && verdict !== lastVerdict) setLastVerdict(verdict);

@@ -8,7 +8,7 @@ import styles from "./AttachCase.module.css";
 import { attachCase, filterCases, listCases } from "./cases";
 
 /** Number of cases that are listed at once. The filter finds the others. */
-const maxListed = 100;
+const maxListedCases = 100;
 
 /** A dialog that lists the server's cases and starts an attempt at the chosen one in the session. */
 export function AttachCase({ session, onClose }: { session: string; onClose: () => void }) {
@@ -43,7 +43,7 @@ export function AttachCase({ session, onClose }: { session: string; onClose: () 
       {cases === null && error === "" && <p className={styles.note}>Loading…</p>}
       {cases !== null && matches.length === 0 && <p className={styles.note}>No matching cases.</p>}
       <div className={styles.cases} role="radiogroup" aria-label="Cases">
-        {matches.slice(0, maxListed).map((listed) => (
+        {matches.slice(0, maxListedCases).map((listed) => (
           <CaseChoice
             key={`${listed.path}#${listed.id}`}
             option={listed}
@@ -52,8 +52,8 @@ export function AttachCase({ session, onClose }: { session: string; onClose: () 
           />
         ))}
       </div>
-      {matches.length > maxListed && (
-        <p className={styles.note}>{matches.length - maxListed} more. Use the filter to find them.</p>
+      {matches.length > maxListedCases && (
+        <p className={styles.note}>{matches.length - maxListedCases} more. Use the filter to find them.</p>
       )}
       {error !== "" && (
         <p className={styles.error} role="alert">
@@ -93,7 +93,7 @@ interface Props {
   onChoose: (option: Case) => void;
 }
 
-const maxTags = 6;
+const maxShownCaseTags = 6;
 
 /** One case of the list, with a radio button. */
 export function CaseChoice({ option, chosen, onChoose }: Props) {
@@ -103,7 +103,7 @@ export function CaseChoice({ option, chosen, onChoose }: Props) {
       <span className={styles.about}>
         <span className={styles.id}>
           <strong>{oneLine(option.id, 80)}</strong>
-          {option.tags.slice(0, maxTags).map((tag) => (
+          {option.tags.slice(0, maxShownCaseTags).map((tag) => (
             <Badge key={tag}>{oneLine(tag, 30)}</Badge>
           ))}
         </span>

@@ -7,11 +7,11 @@ import { createStore, StoreProvider } from "../store/store";
 import { currentAttemptOf } from "./attempt";
 import { CaseView } from "./CaseView";
 
-const startTime = Date.parse("2026-11-20T14:00:00Z");
+const attemptStartTime = Date.parse("2026-11-20T14:00:00Z");
 
 beforeEach(() => {
   vi.useFakeTimers();
-  vi.setSystemTime(startTime + 30_000);
+  vi.setSystemTime(attemptStartTime + 30_000);
 });
 afterEach(() => {
   cleanup();
@@ -44,7 +44,7 @@ test("the remaining wall time counts down to zero", () => {
 });
 
 test("shows at most the limit if this machine's clock is behind", () => {
-  vi.setSystemTime(startTime - 60_000);
+  vi.setSystemTime(attemptStartTime - 60_000);
   renderCase({ limits: { wall_s: 92 } });
   expect(screen.getByRole("timer").textContent).toBe("1:32 left");
 });

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { oneLine } from "../text/displayText";
 import { clockText, secondsUntil, useNow } from "../ui/useNow";
-import { type CurrentAttempt, limitOf } from "./attempt";
+import { type CurrentAttempt, limitOfAttempt } from "./attempt";
 import styles from "./CaseView.module.css";
 import { Collapsible } from "./Collapsible";
 import { Limits } from "./Limits";
@@ -16,7 +16,7 @@ export function CaseView({ attempt }: { attempt: CurrentAttempt }) {
         name={`Case ${oneLine(attempt.caseId, 60)}`}
         summary={open ? "" : oneLine(attempt.task)}
         summaryStyle="prose"
-        trailing={<WallClock attempt={attempt} />}
+        trailing={<AttemptTimeLeft attempt={attempt} />}
         open={open}
         onToggle={() => setOpen(!open)}
       >
@@ -31,8 +31,8 @@ export function CaseView({ attempt }: { attempt: CurrentAttempt }) {
 const warnBelowSeconds = 60;
 
 /** Shows the attempt's remaining wall time, or the elapsed time if it has no limit. */
-function WallClock({ attempt }: { attempt: CurrentAttempt }) {
-  const limitSeconds = limitOf(attempt, "wall_s");
+function AttemptTimeLeft({ attempt }: { attempt: CurrentAttempt }) {
+  const limitSeconds = limitOfAttempt(attempt, "wall_s");
   const { started } = attempt;
   const now = useNow(started !== null);
   if (started === null) return <span className={styles.clock}>not started</span>;

@@ -22,15 +22,17 @@ const maxMarkdownChars = 40_000;
  * A user message is collapsed beyond this many characters or lines: a task can come with pages of
  * rules.
  */
-const maxUserChars = 400;
-const maxUserLines = 6;
+const maxUserMessageChars = 400;
+const maxUserMessageLines = 6;
 
 /** A message of the user, shown as plain text, or of the agent, shown as Markdown. */
 export function ChatMessage({ role, text, label, open, onToggle }: Props) {
   const shownText = showInvisible(textOrJSON(text));
   const isUser = role === "user";
   const isLong =
-    isUser && (shownText.length > maxUserChars || shownText.split("\n", maxUserLines + 1).length > maxUserLines);
+    isUser &&
+    (shownText.length > maxUserMessageChars ||
+      shownText.split("\n", maxUserMessageLines + 1).length > maxUserMessageLines);
   const heading = oneLine(textOrJSON(label), 60);
   return (
     <article className={isUser ? styles.user : styles.assistant} aria-label={isUser ? "User" : "Agent"}>
@@ -55,7 +57,7 @@ function MessageText({ text, isUser }: { text: string; isUser: boolean }) {
 }
 
 /** The agent's reasoning, collapsed to its first words. */
-export function Thinking({ text, open, onToggle }: { text: string; open: boolean; onToggle: () => void }) {
+export function AgentReasoning({ text, open, onToggle }: { text: string; open: boolean; onToggle: () => void }) {
   const thought = textOrJSON(text);
   return (
     <Collapsible

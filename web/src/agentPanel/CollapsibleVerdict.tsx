@@ -5,7 +5,7 @@ import { oneLine } from "../text/displayText";
 import { Badge } from "../ui/Badge";
 import styles from "./AgentPanel.module.css";
 import { Collapsible } from "./Collapsible";
-import { passLabel } from "./outcome";
+import { passedOrFailedLabel } from "./outcome";
 import { Verdict } from "./Verdict";
 
 interface Props {
@@ -19,7 +19,7 @@ interface Props {
 /** The verdict above the conversation, with a link to its attempt or to all runs. */
 export function CollapsibleVerdict({ result, isPrevious, attemptPage }: Props) {
   const [open, setOpen] = useState(!isPrevious);
-  const { label, tone } = passLabel(result);
+  const { label, tone } = passedOrFailedLabel(result);
   const title = isPrevious ? "Previous verdict" : "Verdict";
   return (
     <div className={styles.verdict} role="status">

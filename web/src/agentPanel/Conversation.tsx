@@ -17,7 +17,7 @@ import { Button } from "../ui/Button";
 import styles from "./Conversation.module.css";
 import { ItemRow } from "./ItemRow";
 import { StreamRow } from "./StreamRow";
-import { isSubmission } from "./toolName";
+import { isSubmissionTool } from "./toolName";
 
 interface Props {
   items: readonly Item[];
@@ -31,7 +31,7 @@ interface Props {
 
 /** The conversation counts as scrolled to its end within this distance in pixels. */
 const endThresholdPx = 48;
-const noBlocks: readonly StreamBlock[] = [];
+const noStreamBlocks: readonly StreamBlock[] = [];
 
 /**
  * A list of conversation items, oldest first. Only the visible rows are rendered. Scrolls to new
@@ -41,7 +41,7 @@ const noBlocks: readonly StreamBlock[] = [];
 export function Conversation({ items, stream, live = false, idle = false }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [openRows, toggle] = useOpenRows();
-  const streamBlocks = stream ?? noBlocks;
+  const streamBlocks = stream ?? noStreamBlocks;
   const lastExitIndex = useMemo(() => items.findLastIndex(isAgentExit), [items]);
   const count = items.length + streamBlocks.length;
   const rows = useVirtualizer({
@@ -146,7 +146,7 @@ function isAgentExit(item: Item): boolean {
  */
 function isSubmissionDone(items: readonly Item[], index: number): boolean {
   const item = items[index];
-  if (item?.kind !== "tool" || !isSubmission(item.name)) return false;
+  if (item?.kind !== "tool" || !isSubmissionTool(item.name)) return false;
   return items.slice(index + 1).some((other) => other.seq !== item.seq);
 }
 

@@ -33,7 +33,7 @@ export function EventLine({ event, text, metadata, pending }: Props) {
 }
 
 /** When each retry event was first rendered, in milliseconds since 1970: retry events carry no time. */
-const retryFirstSeen = new WeakMap<object, number>();
+const retryFirstRenderedAt = new WeakMap<object, number>();
 
 interface RetryProps {
   /** The metadata object of the event, which identifies it. */
@@ -48,8 +48,8 @@ interface RetryProps {
 export function RetryCountdown({ event, delayMs, pending }: RetryProps) {
   const now = useNow(pending);
   if (!pending) return <>, retried after {formatDuration(delayMs)}</>;
-  const start = retryFirstSeen.get(event) ?? now;
-  retryFirstSeen.set(event, start);
+  const start = retryFirstRenderedAt.get(event) ?? now;
+  retryFirstRenderedAt.set(event, start);
   const secondsLeft = secondsUntil(start + delayMs, now);
   return <>{secondsLeft > 0 ? `, retry in ${secondsLeft} s` : ", retrying now"}</>;
 }
@@ -58,7 +58,7 @@ export function RetryCountdown({ event, delayMs, pending }: RetryProps) {
 const maxErrorChars = 20_000;
 
 /** An error that the agent reported. */
-export function ErrorLine({ text, fatal }: { text: string; fatal: boolean }) {
+export function AgentErrorLine({ text, fatal }: { text: string; fatal: boolean }) {
   return (
     <div className={styles.error}>
       <TriangleAlert aria-hidden="true" />

@@ -15,7 +15,7 @@ const maxReasoningChars = 20_000;
 export function GraderRow({ grader }: { grader: GraderResult }) {
   const { type, passed, score, reasoning, metrics, error } = read(anyObject, grader) as Partial<GraderResult>;
   const metricValues = read(anyObject, metrics);
-  const errorMessage = errorText(error);
+  const errorMessage = graderErrorText(error);
   const points = number.parse(score) ?? null;
   const reasoningText = textOrJSON(reasoning);
   return (
@@ -46,7 +46,7 @@ export function GraderRow({ grader }: { grader: GraderResult }) {
 }
 
 /** Returns the error, {kind, text} or a string, as one line; "" if there is none. */
-function errorText(error: unknown): string {
+function graderErrorText(error: unknown): string {
   if (error === null || error === undefined) return "";
   const { kind, text } = read(anyObject, error);
   if (text === undefined && kind === undefined) return oneLine(textOrJSON(error), 600);

@@ -1,7 +1,7 @@
 import { memo } from "react";
 import type { Item } from "../store/state";
-import { ChatMessage, Thinking } from "./ChatMessage";
-import { ErrorLine, EventLine } from "./EventLine";
+import { AgentReasoning, ChatMessage } from "./ChatMessage";
+import { AgentErrorLine, EventLine } from "./EventLine";
 import { ToolCall } from "./ToolCall";
 
 interface Props {
@@ -24,13 +24,13 @@ export const ItemRow = memo(function ItemRow({ item, rowKey, open, pending, awai
     case "text":
       return <ChatMessage role={item.role} text={item.text} label={item.label} open={open} onToggle={toggle} />;
     case "thinking":
-      return <Thinking text={item.text} open={open} onToggle={toggle} />;
+      return <AgentReasoning text={item.text} open={open} onToggle={toggle} />;
     case "tool":
       return <ToolCall call={item} awaited={awaited} open={open} onToggle={toggle} />;
     case "event":
       return <EventLine event={item.event} text={item.text} metadata={item.metadata} pending={pending} />;
     case "error":
-      return <ErrorLine text={item.text} fatal={item.fatal} />;
+      return <AgentErrorLine text={item.text} fatal={item.fatal} />;
     default:
       return null;
   }

@@ -2,9 +2,9 @@ import { formatBytes, formatCost, formatCount } from "../format/format";
 import type { RunLimits } from "../protocol/session.gen";
 import { useSelect } from "../store/store";
 import { clockText, useNow } from "../ui/useNow";
-import { type CurrentAttempt, limitOf } from "./attempt";
+import { type CurrentAttempt, limitOfAttempt } from "./attempt";
 import styles from "./CaseView.module.css";
-import { allTokens, turnCount } from "./usage";
+import { assistantMessageCount, totalTokens } from "./usage";
 
 /** A limit of an attempt as a row of the table. */
 interface AttemptLimit {
@@ -18,13 +18,13 @@ interface AttemptLimit {
 /** A table of the attempt's limits, each with the usage so far if it is known. */
 export function Limits({ attempt }: { attempt: CurrentAttempt }) {
   const usage = useSelect((state) => state.agent.usage);
-  const turns = useSelect((state) => turnCount(state.agent.conversation));
+  const turns = useSelect((state) => assistantMessageCount(state.agent.conversation));
   const now = useNow(attempt.started !== null);
   const elapsed = attempt.started === null ? 0 : Math.max(0, (now - attempt.started) / 1000);
   const limits: AttemptLimit[] = [
     { name: "Time", field: "wall_s", used: elapsed, format: clockText },
     { name: "Turns", field: "turns", used: turns, format: formatCount },
-    { name: "Tokens", field: "tokens", used: usage === null ? 0 : allTokens(usage), format: formatCount },
+    { name: "Tokens", field: "tokens", used: usage === null ? 0 : totalTokens(usage), format: formatCount },
     { name: "Cost", field: "cost_usd", used: usage === null ? 0 : (usage.cost_usd ?? null), format: formatCost },
     { name: "Actions", field: "actions", used: null, format: formatCount },
     { name: "Idle", field: "idle_s", used: null, format: clockText },
@@ -34,7 +34,7 @@ export function Limits({ attempt }: { attempt: CurrentAttempt }) {
   return (
     <dl className={styles.limits} aria-label="Limits">
       {limits.map((limit) => (
-        <LimitRow key={limit.field} limit={limit} max={limitOf(attempt, limit.field)} />
+        <LimitRow key={limit.field} limit={limit} max={limitOfAttempt(attempt, limit.field)} />
       ))}
     </dl>
   );

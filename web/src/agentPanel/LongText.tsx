@@ -4,11 +4,11 @@ import { Button } from "../ui/Button";
 import styles from "./LongText.module.css";
 
 /** Number of characters of a long text shown at first. Each click shows five times this number more. */
-const initialChars = 20_000;
+const initialShownChars = 20_000;
 
 /** Shows a text; a long one only in part, with a button that shows more. */
 export function LongText({ text }: { text: string }) {
-  const [shown, setShown] = useState(initialChars);
+  const [shown, setShown] = useState(initialShownChars);
   const remaining = text.length - shown;
   return (
     <>
@@ -17,7 +17,7 @@ export function LongText({ text }: { text: string }) {
         {showInvisible(text.slice(0, shown))}
       </pre>
       {remaining > 0 && (
-        <Button className={styles.more ?? ""} onClick={() => setShown(shown + initialChars * 5)}>
+        <Button className={styles.more ?? ""} onClick={() => setShown(shown + initialShownChars * 5)}>
           Show more ({remaining.toLocaleString("en")} characters left)
         </Button>
       )}

@@ -11,7 +11,7 @@ import { Button, IconButton } from "../ui/Button";
 import { ConfirmDialog } from "../ui/ConfirmDialog";
 import { useCellName } from "./cellName";
 import styles from "./StatusLine.module.css";
-import { describeStatus, openTool, type StatusDescription } from "./statusDescription";
+import { describeStatus, nameOfOpenToolCall, type StatusDescription } from "./statusDescription";
 
 interface Props {
   connected: boolean;
@@ -28,14 +28,16 @@ export function StatusLine({ connected, refusal, onAttach }: Props) {
   const status = useSelect((state) => state.agent.status);
   const attemptOver = useSelect((state) => state.verdict !== null);
   const { text, busy, tone } =
-    !connected && (status === "starting" || status === "ready") ? notConnected : describeStatus(status, attemptOver);
+    !connected && (status === "starting" || status === "ready")
+      ? notConnectedDescription
+      : describeStatus(status, attemptOver);
   const disabled = refusal !== null || commands === null;
   const labelOf = (action: string) => (refusal === null ? action : `${action}. ${refusal}`);
   return (
     <div className={styles.line}>
       <span className={styles.status} aria-live="polite">
         <Badge tone={tone}>{text}</Badge>
-        <PendingWork />
+        <AgentPendingWork />
       </span>
       {busy && (
         <Button
@@ -80,18 +82,18 @@ export function StatusLine({ connected, refusal, onAttach }: Props) {
 }
 
 /** Shown instead of "idle" while the page is disconnected, because the agent's status may have changed. */
-const notConnected: StatusDescription = { text: "Not connected", busy: false, tone: "neutral" };
+const notConnectedDescription: StatusDescription = { text: "Not connected", busy: false, tone: "neutral" };
 
 /** Shows what the agent is waiting for: a tool call or the run of a cell. */
-function PendingWork() {
+function AgentPendingWork() {
   const status = useSelect((state) => state.agent.status);
-  const tool = useSelect((state) => (status === "executing" ? openTool(state.agent.conversation) : null));
-  const cell = useSelect((state) => (status === "awaiting_cell_execution" ? currentCell(state) : null));
+  const tool = useSelect((state) => (status === "executing" ? nameOfOpenToolCall(state.agent.conversation) : null));
+  const cell = useSelect((state) => (status === "awaiting_cell_execution" ? runningOrQueuedCellId(state) : null));
   const CellName = useCellName();
   if (tool !== null) return <code>{tool}</code>;
   return cell === null ? null : <CellName id={cell} />;
 }
 
-function currentCell({ notebook }: State): string | null {
+function runningOrQueuedCellId({ notebook }: State): string | null {
   return notebook.order.find((id) => notebook.executions[id]?.started === true) ?? notebook.queue[0] ?? null;
 }

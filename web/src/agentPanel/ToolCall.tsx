@@ -8,8 +8,8 @@ import { useCellName } from "./cellName";
 import styles from "./ToolCall.module.css";
 import { ToolInput } from "./ToolInput";
 import { ToolOutput } from "./ToolOutput";
-import { cellIds, cellRunFailed, inputSummary } from "./toolCalls";
-import { isSubmission, toolName } from "./toolName";
+import { cellIdsOfToolCall, cellRunFailed, toolInputSummary } from "./toolCalls";
+import { isSubmissionTool, toolName } from "./toolName";
 
 export type ToolCallItem = Extract<Item, { kind: "tool" }>;
 
@@ -24,19 +24,19 @@ interface Props {
 /** Shows a tool call as one line with name, summary, cells and status. Opens to show input and result. */
 export function ToolCall({ call, awaited, open, onToggle }: Props) {
   const CellName = useCellName();
-  const resultText = firstText(call.result);
+  const resultText = firstResultText(call.result);
   const trailing = (
     <span className={styles.aside}>
-      {cellIds(call.input, resultText).map((id) => (
+      {cellIdsOfToolCall(call.input, resultText).map((id) => (
         <CellName key={id} id={id} />
       ))}
-      <CallStatus call={call} said={resultText} awaited={awaited} />
+      <ToolCallStatus call={call} said={resultText} awaited={awaited} />
     </span>
   );
   return (
     <Collapsible
       name={toolName(call.name)}
-      summary={inputSummary(call.input)}
+      summary={toolInputSummary(call.input)}
       trailing={trailing}
       open={open}
       onToggle={onToggle}
@@ -47,15 +47,23 @@ export function ToolCall({ call, awaited, open, onToggle }: Props) {
   );
 }
 
-function firstText(result: ToolResult | undefined): string {
+function firstResultText(result: ToolResult | undefined): string {
   const first = result?.content.find((part) => part.type === "text");
   return first?.type === "text" ? textOrJSON(first.text) : "";
 }
 
 /** An icon for the call's status, with a word unless it succeeded. */
-function CallStatus({ call: { name, result }, said, awaited }: { call: ToolCallItem; said: string; awaited: boolean }) {
+function ToolCallStatus({
+  call: { name, result },
+  said,
+  awaited,
+}: {
+  call: ToolCallItem;
+  said: string;
+  awaited: boolean;
+}) {
   if (result === undefined && !awaited) {
-    return isSubmission(name) ? null : <span className={styles.unanswered}>no result</span>;
+    return isSubmissionTool(name) ? null : <span className={styles.unanswered}>no result</span>;
   }
   if (result === undefined) {
     return (
@@ -64,8 +72,8 @@ function CallStatus({ call: { name, result }, said, awaited }: { call: ToolCallI
       </span>
     );
   }
-  if (result.isError) return <FailedResult word="failed" />;
-  if (cellRunFailed(said)) return <FailedResult word="error" />;
+  if (result.isError) return <FailedCallLabel word="failed" />;
+  if (cellRunFailed(said)) return <FailedCallLabel word="error" />;
   return (
     <span className={styles.ok} role="img" aria-label="ok" title="ok">
       <Check />
@@ -73,7 +81,7 @@ function CallStatus({ call: { name, result }, said, awaited }: { call: ToolCallI
   );
 }
 
-function FailedResult({ word }: { word: string }) {
+function FailedCallLabel({ word }: { word: string }) {
   return (
     <span className={styles.failed}>
       <X aria-hidden="true" />

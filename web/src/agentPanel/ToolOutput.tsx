@@ -17,22 +17,22 @@ export function ToolOutput({ result }: { result: ToolResult }) {
       {result.content.map((part, index) =>
         part.type === "image" ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: results never change
-          <ImagePart key={index} mime={part.mime} data={part.data} />
+          <ToolResultImage key={index} mime={part.mime} data={part.data} />
         ) : (
           // biome-ignore lint/suspicious/noArrayIndexKey: results never change
-          <TextPart key={index} text={textOrJSON(part.text)} />
+          <ToolResultText key={index} text={textOrJSON(part.text)} />
         ),
       )}
     </div>
   );
 }
 
-function TextPart({ text }: { text: string }) {
+function ToolResultText({ text }: { text: string }) {
   const value = text.length < 1_000_000 ? parseJSONContainer(text) : undefined;
   return value === undefined ? <LongText text={text} /> : <JsonText value={value} />;
 }
 
-function ImagePart({ mime, data }: { mime: unknown; data: unknown }) {
+function ToolResultImage({ mime, data }: { mime: unknown; data: unknown }) {
   if (typeof mime !== "string" || typeof data !== "string" || !safeImageTypes.has(mime)) {
     return (
       <p className={styles.nothing}>This image cannot be shown (type {textOrJSON(mime).slice(0, 60) || "unknown"}).</p>

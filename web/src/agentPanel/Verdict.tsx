@@ -6,13 +6,13 @@ import type { EvalResult } from "../protocol/messages";
 import { oneLine } from "../text/displayText";
 import { Badge } from "../ui/Badge";
 import { GraderRow } from "./GraderRow";
-import { outcomeText, passLabel } from "./outcome";
+import { outcomeText, passedOrFailedLabel } from "./outcome";
 import styles from "./Verdict.module.css";
 
 /** Shows an attempt's outcome, score, grader results and answer. */
 export function Verdict({ result }: { result: EvalResult }) {
   const graders = Array.isArray(result.graders) ? result.graders : [];
-  const { label, tone } = passLabel(result);
+  const { label, tone } = passedOrFailedLabel(result);
   const score = number.parse(result.score) ?? null;
   const durationMs = number.parse(result.duration_ms) ?? null;
   const detail = textOrJSON(result.outcome_detail);

@@ -1,4 +1,4 @@
-import { timeOf } from "../json/values";
+import { parseTimeMs } from "../json/values";
 import type { RunLimits, SessionDetail } from "../protocol/session.gen";
 
 /** The attempt in progress in a session, with its case and limits. */
@@ -15,11 +15,11 @@ export interface CurrentAttempt {
 export function currentAttemptOf({ attempt }: SessionDetail): CurrentAttempt | null {
   if (attempt === null) return null;
   const { case_id: caseId, task, limits, started } = attempt;
-  return { caseId, task, limits, started: timeOf(started) };
+  return { caseId, task, limits, started: parseTimeMs(started) };
 }
 
 /** Returns a limit of an attempt; null if it is not limited. */
-export function limitOf(attempt: CurrentAttempt, name: keyof RunLimits): number | null {
+export function limitOfAttempt(attempt: CurrentAttempt, name: keyof RunLimits): number | null {
   const limit = attempt.limits[name] ?? 0;
   return limit > 0 ? limit : null;
 }

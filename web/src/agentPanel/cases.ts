@@ -1,12 +1,12 @@
-import { getJSON, postJSON, sessionPath } from "../api/client";
+import { getJSON, postJSON, sessionApiPath } from "../api/client";
 import { type Case, casePageSchema } from "../protocol/api.gen";
 
 /** Number of cases that are loaded at most. */
-const maxCases = 5000;
+const maxLoadedCases = 5000;
 
 /** Loads the cases that can be attached to a session. Rejects if the request fails. */
 export async function listCases(signal: AbortSignal): Promise<readonly Case[]> {
-  const { cases } = await getJSON("/api/cases", casePageSchema, { limit: maxCases }, signal);
+  const { cases } = await getJSON("/api/cases", casePageSchema, { limit: maxLoadedCases }, signal);
   return cases.filter(({ path }) => path !== "");
 }
 
@@ -15,7 +15,7 @@ export async function listCases(signal: AbortSignal): Promise<readonly Case[]> {
  * server refuses.
  */
 export async function attachCase(session: string, { path, id }: Case): Promise<void> {
-  await postJSON(`${sessionPath(session)}/case`, { path, id });
+  await postJSON(`${sessionApiPath(session)}/case`, { path, id });
 }
 
 /** Returns the cases whose id, path, task and tags together contain every word of text. */

@@ -24,7 +24,7 @@ export function useCellName(): CellName {
 }
 
 /** A link to the cell in the notebook; if the cell was deleted, the first characters of its id. */
-export function NotebookCellName({ id }: { id: string }) {
+export function CellNameLink({ id }: { id: string }) {
   const index = useSelect((state) => (Object.hasOwn(state.notebook.cells, id) ? state.notebook.order.indexOf(id) : -1));
   const { jumpTo } = useNotebookNavigation();
   if (index < 0) {

@@ -14,7 +14,7 @@ export interface EventDescription {
   isWarning: boolean;
 }
 
-type Metadata = Readonly<Record<string, unknown>>;
+type EventMetadata = Readonly<Record<string, unknown>>;
 
 const maxDetailChars = 400;
 
@@ -24,9 +24,9 @@ export function describeEvent(event: string, text: string, metadata: unknown): E
   const eventText = oneLine(textOrJSON(text), maxDetailChars);
   switch (event) {
     case "retry":
-      return { title: "Model call failed", detail: retryDetail(fields, eventText), isWarning: true };
+      return { title: "Model call failed", detail: retryEventDetail(fields, eventText), isWarning: true };
     case "waiting":
-      return describeWaiting(fields);
+      return describeWaitingEvent(fields);
     case "compacted":
       return {
         title: "Conversation compacted",
@@ -47,7 +47,7 @@ export function describeEvent(event: string, text: string, metadata: unknown): E
       return { title: "Ended", detail: eventText, isWarning: false };
     case "tick":
       return {
-        title: tickTitle(fields),
+        title: tickEventTitle(fields),
         detail: eventText,
         isWarning: read(anyObject, fields.ticks ?? fields).success === false,
       };
@@ -56,7 +56,7 @@ export function describeEvent(event: string, text: string, metadata: unknown): E
   }
 }
 
-function retryDetail(fields: Metadata, eventText: string): string {
+function retryEventDetail(fields: EventMetadata, eventText: string): string {
   const attempt = number.parse(fields.attempt) ?? null;
   const status = number.parse(fields.status) ?? null;
   const parts = [oneLine(textOrJSON(fields.error), maxDetailChars) || eventText];
@@ -65,7 +65,7 @@ function retryDetail(fields: Metadata, eventText: string): string {
   return parts.filter((part) => part !== "").join(", ");
 }
 
-function describeWaiting(fields: Metadata): EventDescription {
+function describeWaitingEvent(fields: EventMetadata): EventDescription {
   const waited = number.parse(fields.waited_ms) ?? null;
   const reason = oneLine(textOrJSON(fields.for), 120) || "its turn";
   const time = waited === null ? "" : formatDuration(waited);
@@ -77,7 +77,7 @@ function describeWaiting(fields: Metadata): EventDescription {
  * Returns the number, mood, confidence, thread and result of a tick (a step of the ticks agent) as
  * one line. The fields are in metadata.ticks or in metadata itself.
  */
-function tickTitle(fields: Metadata): string {
+function tickEventTitle(fields: EventMetadata): string {
   const tick = read(anyObject, fields.ticks ?? fields);
   const confidence = number.parse(tick.confidence) ?? null;
   const parts = [

@@ -23,7 +23,10 @@ export function outcomeText(outcome: string): string {
 }
 
 /** Returns the label and color for a passed, failed or ungraded attempt. */
-export function passLabel(result: { passed: boolean | null; outcome: string }): { label: string; tone: Tone } {
+export function passedOrFailedLabel(result: { passed: boolean | null; outcome: string }): {
+  label: string;
+  tone: Tone;
+} {
   if (result.passed === true) return { label: "Passed", tone: "good" };
   if (result.passed === false) return { label: "Failed", tone: "bad" };
   return { label: "Not graded", tone: "neutral" };

@@ -10,7 +10,7 @@ export interface StatusDescription {
   tone: Tone;
 }
 
-const descriptions: Readonly<Record<AgentStatus, StatusDescription>> = {
+const statusDescriptions: Readonly<Record<AgentStatus, StatusDescription>> = {
   starting: { text: "Starting", busy: false, tone: "neutral" },
   ready: { text: "Ready", busy: false, tone: "neutral" },
   thinking: { text: "Thinking", busy: true, tone: "agent" },
@@ -23,20 +23,22 @@ const descriptions: Readonly<Record<AgentStatus, StatusDescription>> = {
 };
 
 /** Description of an exited agent after an attempt, when the exit is expected. */
-const endedWithAttempt: StatusDescription = { text: "Ended with the attempt", busy: false, tone: "neutral" };
+const endedWithAttemptDescription: StatusDescription = { text: "Ended with the attempt", busy: false, tone: "neutral" };
 
 /** Returns the description of an agent's status. attemptOver says whether an attempt has ended. */
 export function describeStatus(status: AgentStatus, attemptOver = false): StatusDescription {
-  if (attemptOver && status === "gone") return endedWithAttempt;
-  return Object.hasOwn(descriptions, status) ? descriptions[status] : { text: "Unknown", busy: false, tone: "neutral" };
+  if (attemptOver && status === "gone") return endedWithAttemptDescription;
+  return Object.hasOwn(statusDescriptions, status)
+    ? statusDescriptions[status]
+    : { text: "Unknown", busy: false, tone: "neutral" };
 }
 
 /** How many of the newest conversation items are searched for an open tool call. */
-const maxItems = 20;
+const maxItemsSearched = 20;
 
 /** Returns the name of the newest tool call without a result; null if there is none. */
-export function openTool(conversation: readonly Item[]): string | null {
-  for (const item of conversation.slice(-maxItems).reverse()) {
+export function nameOfOpenToolCall(conversation: readonly Item[]): string | null {
+  for (const item of conversation.slice(-maxItemsSearched).reverse()) {
     if (item.kind === "tool" && item.result === undefined) return toolName(item.name);
     if (item.kind === "text" && item.role === "user") return null;
   }

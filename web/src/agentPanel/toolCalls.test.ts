@@ -1,5 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { cellIds, cellRunFailed, inputSummary, parseJSONContainer, partialCode } from "./toolCalls";
+import {
+  cellIdsOfToolCall,
+  cellRunFailed,
+  codeOfPartialInput,
+  parseJSONContainer,
+  toolInputSummary,
+} from "./toolCalls";
 import { toolName } from "./toolName";
 
 describe("toolName", () => {
@@ -26,10 +32,10 @@ describe("inputSummary", () => {
     ["text", ""],
     [null, ""],
     [{ source: 7 }, "7"],
-  ])("of %j is %j", (input, expected) => expect(inputSummary(input)).toBe(expected));
+  ])("of %j is %j", (input, expected) => expect(toolInputSummary(input)).toBe(expected));
 
   test("is short even for very long code", () => {
-    expect(inputSummary({ source: "x".repeat(1_000_000) }).length).toBeLessThan(400);
+    expect(toolInputSummary({ source: "x".repeat(1_000_000) }).length).toBeLessThan(400);
   });
 });
 
@@ -40,7 +46,7 @@ describe("cellIds", () => {
     [{}, '{"status":"ok","cell_id":"b"}', ["b"]],
     [{ cell_id: 7 }, "", []],
     [null, `${" ".repeat(3000)}cell_id: far`, []],
-  ])("of %j and %j", (input, result, expected) => expect(cellIds(input, result)).toEqual(expected));
+  ])("of %j and %j", (input, result, expected) => expect(cellIdsOfToolCall(input, result)).toEqual(expected));
 });
 
 test("cellRunFailed reads the status line of a result", () => {
@@ -63,5 +69,5 @@ describe("partialCode", () => {
     ['{"code": "whole", "timeout_s": 3}', "whole"],
     ['{"cell_id": "a', '{"cell_id": "a'],
     ["", ""],
-  ])("of %j", (json, expected) => expect(partialCode(json)).toBe(expected));
+  ])("of %j", (json, expected) => expect(codeOfPartialInput(json)).toBe(expected));
 });

@@ -3,12 +3,12 @@ import { textOrJSON } from "../json/values";
 import { oneLine } from "../text/displayText";
 
 /** Names of tool input fields that hold code; the first one present is used. */
-const codeFields = ["source", "code", "new_source", "content"];
+const codeFieldNames = ["source", "code", "new_source", "content"];
 
 /** Returns the code in a tool call's input and the field that holds it; null if there is none. */
-export function codeOf(input: unknown): { field: string; code: string } | null {
+export function codeOfToolInput(input: unknown): { field: string; code: string } | null {
   const fields = read(anyObject, input);
-  for (const field of codeFields) {
+  for (const field of codeFieldNames) {
     const code = fields[field];
     if (typeof code === "string" && code.trim() !== "") return { field, code };
   }
@@ -16,17 +16,17 @@ export function codeOf(input: unknown): { field: string; code: string } | null {
 }
 
 /** Names of tool input fields whose text summarises the call. */
-const summaryFields = ["summary", "query", "message", "text"];
+const summaryFieldNames = ["summary", "query", "message", "text"];
 
 /**
  * Summarises the input of a tool call in one line: the first line of its code, else a summary
  * field, else all fields.
  */
-export function inputSummary(input: unknown): string {
-  const found = codeOf(input);
-  if (found !== null) return oneLine(firstLine(found.code));
+export function toolInputSummary(input: unknown): string {
+  const found = codeOfToolInput(input);
+  if (found !== null) return oneLine(firstMeaningfulLine(found.code));
   const fields = Object.entries(read(anyObject, input)).filter(([name]) => name !== "cell_id");
-  const summary = fields.find(([name, value]) => summaryFields.includes(name) && typeof value === "string");
+  const summary = fields.find(([name, value]) => summaryFieldNames.includes(name) && typeof value === "string");
   if (summary !== undefined) return oneLine(textOrJSON(summary[1]));
   if (fields.length === 1) return oneLine(textOrJSON(fields[0]?.[1]));
   return oneLine(fields.map(([name, value]) => `${name}: ${textOrJSON(value).slice(0, 80)}`).join(", "));
@@ -36,7 +36,7 @@ export function inputSummary(input: unknown): string {
  * Returns the first line of code that is not blank, a comment or an import; else the first line
  * that is not blank.
  */
-function firstLine(code: string): string {
+function firstMeaningfulLine(code: string): string {
   const lines = code
     .slice(0, 4000)
     .split("\n")
@@ -48,22 +48,22 @@ function firstLine(code: string): string {
  * How many characters of a tool result are searched for a cell id and a status, which are at its
  * beginning.
  */
-const maxHeadChars = 2000;
+const maxSearchedResultChars = 2000;
 
 /**
  * Returns the ids of the cells that a tool call refers to in its input or result, without
  * duplicates.
  */
-export function cellIds(input: unknown, result: string): string[] {
+export function cellIdsOfToolCall(input: unknown, result: string): string[] {
   const inputId = read(anyObject, input).cell_id;
-  const resultId = /\bcell_id"?: *"?([^\s",}]+)/.exec(result.slice(0, maxHeadChars))?.[1];
+  const resultId = /\bcell_id"?: *"?([^\s",}]+)/.exec(result.slice(0, maxSearchedResultChars))?.[1];
   const ids = [inputId, resultId].filter((id): id is string => typeof id === "string" && id !== "");
   return [...new Set(ids)];
 }
 
 /** Reports whether a successful tool call ran a cell that failed, according to its result. */
 export function cellRunFailed(result: string): boolean {
-  return /^status: (error|interrupted)$/m.test(result.slice(0, maxHeadChars));
+  return /^status: (error|interrupted)$/m.test(result.slice(0, maxSearchedResultChars));
 }
 
 /** Parses a text that contains a JSON object or list; undefined if it does not. */
@@ -77,14 +77,14 @@ export function parseJSONContainer(text: string): unknown {
 }
 
 /** Matches the beginning of a code field in incomplete JSON. */
-const codeFieldStart = /"(?:source|code|new_source)"\s*:\s*"/;
+const codeFieldStartPattern = /"(?:source|code|new_source)"\s*:\s*"/;
 
 /**
  * Returns the code received so far from the incomplete JSON input of a tool call; the JSON itself
  * if no code field has begun.
  */
-export function partialCode(json: string): string {
-  const found = codeFieldStart.exec(json);
+export function codeOfPartialInput(json: string): string {
+  const found = codeFieldStartPattern.exec(json);
   if (found === null) return json;
   const rest = json.slice(found.index + found[0].length);
   const escapedCode = /^(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*/.exec(rest)?.[0] ?? "";

@@ -8,6 +8,6 @@ export function toolName(name: unknown): string {
 }
 
 /** Reports whether a tool submits the answer of the case. Such a call may never get a result. */
-export function isSubmission(name: unknown): boolean {
+export function isSubmissionTool(name: unknown): boolean {
   return toolName(name) === "submit_response";
 }

@@ -6,12 +6,12 @@ export function promptTokens(usage: Usage): number {
 }
 
 /** Returns the tokens of all prompts and replies, which a token limit counts. */
-export function allTokens(usage: Usage): number {
+export function totalTokens(usage: Usage): number {
   return promptTokens(usage) + usage.output_tokens;
 }
 
 /** Returns the number of assistant messages, which a turn limit counts. */
-export function turnCount(conversation: readonly Item[]): number {
+export function assistantMessageCount(conversation: readonly Item[]): number {
   const messages = new Set<number>();
   for (const item of conversation) {
     if (item.kind === "thinking" || item.kind === "tool" || (item.kind === "text" && item.role === "assistant")) {

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { getJSON, sessionPath } from "../api/client";
+import { getJSON, sessionApiPath } from "../api/client";
 import { sessionDetailSchema } from "../protocol/session.gen";
 import { useSelect } from "../store/store";
 import { type CurrentAttempt, currentAttemptOf } from "./attempt";
@@ -19,7 +19,7 @@ export function useAttempt(session: string, connected: boolean): CurrentAttempt 
   useEffect(() => {
     if (!connected) return;
     const controller = new AbortController();
-    getJSON(sessionPath(session), sessionDetailSchema, {}, controller.signal)
+    getJSON(sessionApiPath(session), sessionDetailSchema, {}, controller.signal)
       .then((answer) => setAttempt(currentAttemptOf(answer)))
       .catch(() => undefined); // connection errors are reported elsewhere
     return () => controller.abort();

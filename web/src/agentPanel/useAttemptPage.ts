@@ -1,10 +1,10 @@
 import { useEffect, useState } from "react";
-import { attemptApiPath, getFile, getJSON, sessionPath } from "../api/client";
+import { attemptApiPath, getFileResponse, getJSON, sessionApiPath } from "../api/client";
 import { sessionDetailSchema } from "../protocol/session.gen";
 import { attemptPath } from "../routes/paths";
 
 /** Matches the path of an attempt's trace below the folder of runs: run/attempts/attempt/trace.jsonl. */
-const attemptTracePath = /(?:^|\/)([^/]+)\/attempts\/([^/]+)\/trace\.jsonl$/;
+const attemptTracePathPattern = /(?:^|\/)([^/]+)\/attempts\/([^/]+)\/trace\.jsonl$/;
 
 /**
  * Returns the path of the page of the attempt that ended last in a session; null if none has ended
@@ -16,7 +16,7 @@ export function useAttemptPage(session: string, ended: boolean): string | null {
     if (!ended) return;
     const controller = new AbortController();
     setPath(null);
-    findAttemptPage(session, controller.signal)
+    findEndedAttemptPath(session, controller.signal)
       .then(setPath)
       .catch(() => undefined); // the link to all runs is shown instead
     return () => controller.abort();
@@ -24,10 +24,10 @@ export function useAttemptPage(session: string, ended: boolean): string | null {
   return path;
 }
 
-async function findAttemptPage(session: string, signal: AbortSignal): Promise<string | null> {
-  const { trace = "" } = await getJSON(sessionPath(session), sessionDetailSchema, {}, signal);
-  const [, run, attempt] = attemptTracePath.exec(trace) ?? [];
+async function findEndedAttemptPath(session: string, signal: AbortSignal): Promise<string | null> {
+  const { trace = "" } = await getJSON(sessionApiPath(session), sessionDetailSchema, {}, signal);
+  const [, run, attempt] = attemptTracePathPattern.exec(trace) ?? [];
   if (run === undefined || attempt === undefined) return null;
-  await getFile(attemptApiPath(run, attempt), { signal });
+  await getFileResponse(attemptApiPath(run, attempt), { signal });
   return attemptPath(run, attempt);
 }

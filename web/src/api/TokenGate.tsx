@@ -5,7 +5,7 @@ import { TokenPrompt } from "./TokenPrompt";
 const TokenNeededContext = createContext<() => void>(() => undefined);
 
 /** Returns a function to call when the server has answered 401: it needs a token, or another one. */
-export function useTokenNeeded(): () => void {
+export function useReportTokenNeeded(): () => void {
   return useContext(TokenNeededContext);
 }
 

@@ -15,21 +15,21 @@ export class ApiError extends Error {
   }
 }
 
-let token: string | null = null;
+let currentToken: string | null = null;
 
 /** Sets the token that all requests carry; null: none. It is kept in memory only. */
 export function setToken(value: string | null): void {
-  token = value;
+  currentToken = value;
 }
 
 export function getToken(): string | null {
-  return token;
+  return currentToken;
 }
 
-export type Query = Record<string, string | number | boolean | null | undefined>;
+export type QueryParameters = Record<string, string | number | boolean | null | undefined>;
 
 /** Appends parameters to a path. Those that are null, undefined or "" are left out. */
-export function withQuery(path: string, query: Query = {}): string {
+export function withQuery(path: string, query: QueryParameters = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== null && value !== undefined && value !== "") parameters.set(name, String(value));
@@ -44,17 +44,17 @@ export function withQuery(path: string, query: Query = {}): string {
 export async function getJSON<T>(
   path: string,
   schema: SchemaWithFallback<T>,
-  query: Query = {},
+  query: QueryParameters = {},
   signal?: AbortSignal,
 ): Promise<T> {
-  return read(schema, await (await request(withQuery(path, query), signal ? { signal } : {})).json());
+  return read(schema, await (await sendApiRequest(withQuery(path, query), signal ? { signal } : {})).json());
 }
 
 /**
  * Sends a GET or HEAD request and resolves to the response, for its headers or its bytes. range is
  * the first and the last byte to get.
  */
-export function getFile(
+export function getFileResponse(
   path: string,
   {
     method = "GET",
@@ -63,21 +63,21 @@ export function getFile(
   }: { method?: "GET" | "HEAD"; range?: readonly [number, number]; signal?: AbortSignal } = {},
 ): Promise<Response> {
   const headers: Record<string, string> = range ? { Range: `bytes=${range[0]}-${range[1]}` } : {};
-  return request(path, { method, headers, ...(signal ? { signal } : {}) });
+  return sendApiRequest(path, { method, headers, ...(signal ? { signal } : {}) });
 }
 
 /** Sends a POST request with a JSON body. */
 export async function postJSON(path: string, body: unknown): Promise<void> {
-  await request(path, {
+  await sendApiRequest(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   });
 }
 
-async function request(path: string, init: RequestInit): Promise<Response> {
+async function sendApiRequest(path: string, init: RequestInit): Promise<Response> {
   const headers = new Headers(init.headers);
-  if (token !== null) headers.set("Authorization", `Bearer ${token}`);
+  if (currentToken !== null) headers.set("Authorization", `Bearer ${currentToken}`);
   let response: Response;
   try {
     response = await fetch(path, { ...init, headers });
@@ -85,11 +85,11 @@ async function request(path: string, init: RequestInit): Promise<Response> {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "unreachable", "the server cannot be reached");
   }
-  if (!response.ok) throw await errorOf(response);
+  if (!response.ok) throw await apiErrorOf(response);
   return response;
 }
 
-async function errorOf(response: Response): Promise<ApiError> {
+async function apiErrorOf(response: Response): Promise<ApiError> {
   try {
     const { code, text } = read(problemSchema, await response.json());
     return new ApiError(response.status, code, text || response.statusText);
@@ -99,7 +99,7 @@ async function errorOf(response: Response): Promise<ApiError> {
 }
 
 /** Returns the path of a session in the API. */
-export function sessionPath(id: string): string {
+export function sessionApiPath(id: string): string {
   return `/api/sessions/${encodeURIComponent(id)}`;
 }
 
@@ -121,12 +121,12 @@ export interface TraceSource {
   watch: string | null;
 }
 
-export function sessionSource(id: string): TraceSource {
-  return { base: sessionPath(id), watch: withQuery("/watch", { session: id }) };
+export function traceSourceOfSession(id: string): TraceSource {
+  return { base: sessionApiPath(id), watch: withQuery("/watch", { session: id }) };
 }
 
 /** running means that the attempt is still going on and can be watched. */
-export function attemptSource(run: string, attempt: string, running: boolean): TraceSource {
+export function traceSourceOfAttempt(run: string, attempt: string, running: boolean): TraceSource {
   return {
     base: attemptApiPath(run, attempt),
     watch: running ? withQuery("/watch", { run, attempt }) : null,

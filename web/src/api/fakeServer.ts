@@ -26,7 +26,7 @@ export function fakeServer(routes: Record<string, (url: URL) => FakeResponse>): 
       .filter((beginning) => url.pathname.startsWith(beginning))
       .sort((a, b) => b.length - a.length)[0];
     const response: FakeResponse =
-      route === undefined ? problem(404, "not_found", "not found") : await routes[route]?.(url);
+      route === undefined ? problemResponse(404, "not_found", "not found") : await routes[route]?.(url);
     init.signal?.throwIfAborted();
     return response instanceof Response ? response : Response.json(response);
   });
@@ -34,6 +34,6 @@ export function fakeServer(routes: Record<string, (url: URL) => FakeResponse>): 
 }
 
 /** Returns an error response of the API. */
-export function problem(status: number, code: string, text: string): Response {
+export function problemResponse(status: number, code: string, text: string): Response {
   return Response.json({ code, text }, { status });
 }

@@ -1,6 +1,6 @@
 import { type Entry, readEntries } from "../protocol/messages";
 import { tracePageSchema } from "../protocol/session.gen";
-import { getJSON, type Query } from "./client";
+import { getJSON, type QueryParameters } from "./client";
 
 /** A page of a trace. */
 export interface TracePage {
@@ -10,7 +10,7 @@ export interface TracePage {
 }
 
 /** Loads a page of a trace. base is the path of the session or attempt in the API. */
-export async function readTracePage(base: string, query: Query, signal?: AbortSignal): Promise<TracePage> {
+export async function readTracePage(base: string, query: QueryParameters, signal?: AbortSignal): Promise<TracePage> {
   const { entries, next } = await getJSON(`${base}/trace`, tracePageSchema, query, signal);
   return { entries: readEntries(entries), next };
 }
@@ -18,7 +18,7 @@ export async function readTracePage(base: string, query: Query, signal?: AbortSi
 /** Yields the pages of a trace from entry query.from on, by default from the first. */
 export async function* readTrace(
   base: string,
-  query: Query & { from?: number },
+  query: QueryParameters & { from?: number },
   signal: AbortSignal,
 ): AsyncGenerator<readonly Entry[]> {
   let from: number | null = query.from ?? 1;

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useEffectEvent, useState } from "react";
 import { ApiError } from "./client";
-import { useTokenNeeded } from "./TokenGate";
+import { useReportTokenNeeded } from "./TokenGate";
 
 export interface LoadState<T> {
   /** The newest data; null: not loaded yet. */
@@ -23,7 +23,7 @@ export function useLoad<T>(key: string | null, load: (signal: AbortSignal) => Pr
   const [answer, setAnswer] = useState<LoadResult<T> | null>(null);
   const [reloads, setRound] = useState(0);
   const [finished, setAnswered] = useState("");
-  const onTokenNeeded = useTokenNeeded();
+  const onTokenNeeded = useReportTokenNeeded();
   const loadNow = useEffectEvent(load);
   const request = `${reloads} ${key}`;
   // biome-ignore lint/correctness/useExhaustiveDependencies: request is made of key and reloads

@@ -18,12 +18,12 @@ export interface TraceEvents {
  */
 export function watchTrace(path: string, from: number, events: TraceEvents): () => void {
   let next = from;
-  const batch = new Batch(events.onEntries);
+  const batch = new FrameBatch(events.onEntries);
   const stop = openReconnectingSocket({
-    url: () => socketURL(path) + watchParameters(next),
+    url: () => socketURL(path) + watchQueryParameters(next),
     onOpen: () => events.onConnectionLost(null),
     onMessage(data) {
-      const entry = parseEntry(data);
+      const entry = parseTraceEntry(data);
       if (entry === null || entry.seq < next) return;
       next = entry.seq + 1;
       batch.add(entry);
@@ -45,13 +45,13 @@ export function watchTrace(path: string, from: number, events: TraceEvents): () 
   };
 }
 
-function watchParameters(from: number): string {
+function watchQueryParameters(from: number): string {
   const token = getToken();
   return `&from=${from}${token === null ? "" : `&token=${encodeURIComponent(token)}`}`;
 }
 
 /** Parses a line of a trace; null for its header and for what is not an entry. */
-function parseEntry(data: unknown): Entry | null {
+function parseTraceEntry(data: unknown): Entry | null {
   try {
     return readEntry(JSON.parse(String(data)));
   } catch {
@@ -60,7 +60,7 @@ function parseEntry(data: unknown): Entry | null {
 }
 
 /** Collects entries until the next animation frame. */
-class Batch {
+class FrameBatch {
   #entries: Entry[] = [];
   #cancel: (() => void) | null = null;
 

@@ -2,7 +2,7 @@
 // stored.
 
 /** Returns null if nothing is stored, or it cannot be read. */
-export function readTab(key: string): string | null {
+export function readTabStorage(key: string): string | null {
   try {
     return sessionStorage.getItem(key);
   } catch {
@@ -11,7 +11,7 @@ export function readTab(key: string): string | null {
 }
 
 /** Returns false if the value could not be stored. */
-export function writeTab(key: string, value: string): boolean {
+export function writeTabStorage(key: string, value: string): boolean {
   try {
     sessionStorage.setItem(key, value);
     return true;
@@ -20,7 +20,7 @@ export function writeTab(key: string, value: string): boolean {
   }
 }
 
-export function removeTab(key: string): void {
+export function removeFromTabStorage(key: string): void {
   try {
     sessionStorage.removeItem(key);
   } catch {
@@ -29,7 +29,7 @@ export function removeTab(key: string): void {
 }
 
 /** Returns the keys of all stored values. */
-export function tabKeys(): string[] {
+export function tabStorageKeys(): string[] {
   try {
     return Object.keys(sessionStorage);
   } catch {

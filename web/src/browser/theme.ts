@@ -2,17 +2,17 @@ import { useSyncExternalStore } from "react";
 
 export type Theme = "system" | "light" | "dark";
 
-const storageKey = "assay.theme";
+const themeStorageKey = "assay.theme";
 /** The theme of this page, used where storage is forbidden. */
-let unstoredTheme: Theme = "system";
-const listeners = new Set<() => void>();
+let themeWithoutStorage: Theme = "system";
+const themeListeners = new Set<() => void>();
 
 function readTheme(): Theme {
   try {
-    const stored = localStorage.getItem(storageKey);
+    const stored = localStorage.getItem(themeStorageKey);
     return stored === "light" || stored === "dark" ? stored : "system";
   } catch {
-    return unstoredTheme;
+    return themeWithoutStorage;
   }
 }
 
@@ -25,24 +25,24 @@ function applyTheme(theme: Theme): void {
 export function initTheme(): void {
   applyTheme(readTheme());
   window.addEventListener("storage", (event) => {
-    if (event.key === storageKey) setTheme(readTheme());
+    if (event.key === themeStorageKey) setTheme(readTheme());
   });
 }
 
 export function setTheme(theme: Theme): void {
-  unstoredTheme = theme;
+  themeWithoutStorage = theme;
   try {
-    localStorage.setItem(storageKey, theme);
+    localStorage.setItem(themeStorageKey, theme);
   } catch {
     // Storage is forbidden: the theme lasts as long as the page.
   }
   applyTheme(theme);
-  for (const f of listeners) f();
+  for (const f of themeListeners) f();
 }
 
 export function useTheme(): Theme {
   return useSyncExternalStore((f) => {
-    listeners.add(f);
-    return () => listeners.delete(f);
+    themeListeners.add(f);
+    return () => themeListeners.delete(f);
   }, readTheme);
 }

@@ -13,4 +13,4 @@ export function useMedia(query: string): boolean {
 }
 
 /** Windows in which the side panel covers the notebook. */
-export const narrowWindow = "(max-width: 799px)";
+export const narrowWindowQuery = "(max-width: 799px)";

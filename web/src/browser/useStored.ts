@@ -8,7 +8,7 @@ const keyPrefix = "assay.console.";
  * storage is forbidden, the state is kept in memory.
  */
 export function useStored<T>(name: string, first: T, isValid: (value: unknown) => value is T): [T, (value: T) => void] {
-  const [value, setValue] = useState(() => readStored(name, first, isValid));
+  const [value, setValue] = useState(() => readStoredState(name, first, isValid));
   const store = (next: T) => {
     setValue(next);
     try {
@@ -20,7 +20,7 @@ export function useStored<T>(name: string, first: T, isValid: (value: unknown) =
   return [value, store];
 }
 
-function readStored<T>(name: string, first: T, isValid: (value: unknown) => value is T): T {
+function readStoredState<T>(name: string, first: T, isValid: (value: unknown) => value is T): T {
   try {
     const value: unknown = JSON.parse(localStorage.getItem(keyPrefix + name) ?? "null");
     return isValid(value) ? value : first;

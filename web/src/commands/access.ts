@@ -13,12 +13,12 @@ export interface SessionAccess {
 }
 
 /** Returns why the kernel and the agent cannot be restarted; null: they can. */
-export function restartProblem({ isConnected: connected, isOwner: owner }: SessionAccess): string | null {
+export function whyCannotRestart({ isConnected: connected, isOwner: owner }: SessionAccess): string | null {
   if (!connected) return noConnectionText;
   return owner ? null : notOwnerText;
 }
 
 /** Returns why cells cannot run and widgets cannot be set; null: they can. */
-export function runProblem(access: SessionAccess): string | null {
-  return restartProblem(access) ?? (access.isAttemptOver ? attemptOverText : null);
+export function whyCannotRunCells(access: SessionAccess): string | null {
+  return whyCannotRestart(access) ?? (access.isAttemptOver ? attemptOverText : null);
 }

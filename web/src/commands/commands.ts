@@ -38,9 +38,9 @@ export interface Commands {
   setWidget(key: string, value: unknown): Promise<void>;
   restart(name: "kernel" | "agent"): void;
   /** Asks the kernel for its variables. docs/kernel.md describes the summary. */
-  globals(): Promise<Globals>;
+  globals(): Promise<KernelGlobals>;
   /** Asks the kernel which cells define and use which signals. */
-  reactivity(): Promise<Reactivity>;
+  reactivity(): Promise<KernelReactivity>;
   /** Sends a prompt to the agent. */
   query(text: string): void;
   /** Cancels the agent's current query. */
@@ -49,10 +49,11 @@ export interface Commands {
 }
 
 /** The variables of the kernel. */
-export type Globals = Pick<GlobalsSummary, "summary"> & Partial<Pick<GlobalsSummary, "truncated" | "stale" | "age_ms">>;
+export type KernelGlobals = Pick<GlobalsSummary, "summary"> &
+  Partial<Pick<GlobalsSummary, "truncated" | "stale" | "age_ms">>;
 
 /** Which cells define and use which signals. */
-export type Reactivity = Pick<ReactivitySummary, "summary" | "cell_reactivity">;
+export type KernelReactivity = Pick<ReactivitySummary, "summary" | "cell_reactivity">;
 
 const CommandsContext = createContext<Commands | null>(null);
 

@@ -1,7 +1,7 @@
 import { createContext, useContext } from "react";
 
 /** The user's text of a cell that could not be stored because somebody else has changed the cell. */
-export interface Conflict {
+export interface EditConflict {
   /** The cell's current source. */
   theirs: string;
   /** The user's text; absent: the editor shows it. Set if the page was reloaded since. */
@@ -13,7 +13,7 @@ export interface Conflict {
 }
 
 /** The conflicts of a notebook by cell id. */
-export type Conflicts = Readonly<Record<string, Conflict>>;
+export type Conflicts = Readonly<Record<string, EditConflict>>;
 
 const ConflictsContext = createContext<Conflicts>({});
 
@@ -21,7 +21,7 @@ const ConflictsContext = createContext<Conflicts>({});
 export const ConflictsProvider = ConflictsContext.Provider;
 
 /** Returns the conflict of a cell; null if it has none. */
-export function useConflict(cellId: string): Conflict | null {
+export function useEditConflict(cellId: string): EditConflict | null {
   const conflicts = useContext(ConflictsContext);
   return Object.hasOwn(conflicts, cellId) ? (conflicts[cellId] ?? null) : null;
 }

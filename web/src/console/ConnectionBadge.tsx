@@ -5,7 +5,7 @@ import type { ConnectionState } from "../agent/sessionSnapshot";
 import { Badge, type Tone } from "../ui/Badge";
 import styles from "./TopBar.module.css";
 
-const appearances: Readonly<Record<ConnectionState, { text: string; tone: Tone; Icon: typeof Plug }>> = {
+const connectionAppearances: Readonly<Record<ConnectionState, { text: string; tone: Tone; Icon: typeof Plug }>> = {
   connected: { text: "connected", tone: "good", Icon: Plug },
   wsConnecting: { text: "connecting", tone: "neutral", Icon: LoaderCircle },
   disconnected: { text: "disconnected", tone: "warn", Icon: Unplug },
@@ -13,7 +13,7 @@ const appearances: Readonly<Record<ConnectionState, { text: string; tone: Tone; 
 
 /** Shows as a badge whether the page is connected to the server. */
 export function ConnectionBadge({ state }: { state: ConnectionState }) {
-  const { text, tone, Icon } = appearances[state];
+  const { text, tone, Icon } = connectionAppearances[state];
   return (
     <Badge tone={tone} title="Connection to the server">
       <Icon className={styles.icon} aria-hidden="true" />

@@ -10,7 +10,7 @@ export function DownloadNotebook({ session, language }: { session: string; langu
   const onClick = async () => {
     const { notebook } = store.get();
     const { ipynbOf } = await import("./ipynb");
-    saveTextFile(ipynbOf(notebook, language || "python"), name);
+    saveNotebookFile(ipynbOf(notebook, language || "python"), name);
   };
   return (
     <IconButton label={`Download the notebook, as ${name}`} disabled={empty} onClick={onClick}>
@@ -20,7 +20,7 @@ export function DownloadNotebook({ session, language }: { session: string; langu
 }
 
 /** Downloads a text as a notebook file with the given name. */
-function saveTextFile(text: string, name: string): void {
+function saveNotebookFile(text: string, name: string): void {
   const url = URL.createObjectURL(new Blob([text], { type: "application/x-ipynb+json" }));
   const link = document.createElement("a");
   link.href = url;

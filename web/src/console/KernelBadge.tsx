@@ -15,7 +15,13 @@ const kernelStateTones: Readonly<Record<KernelState, Tone>> = {
   ended: "neutral",
 };
 
-const icons = { starting: CircleDashed, idle: CircleSmall, running: CirclePlay, dead: CircleAlert, ended: CircleSmall };
+const kernelStateIcons = {
+  starting: CircleDashed,
+  idle: CircleSmall,
+  running: CirclePlay,
+  dead: CircleAlert,
+  ended: CircleSmall,
+};
 
 interface Props {
   language: string;
@@ -28,7 +34,7 @@ interface Props {
 export function KernelBadge({ language, pid, isSilent }: Props) {
   const state = useSelect(kernelState);
   const busy = useSelect(({ notebook }) => busyCellIds(notebook).length);
-  const Icon = isSilent ? CircleAlert : icons[state];
+  const Icon = isSilent ? CircleAlert : kernelStateIcons[state];
   const title = pid > 0 ? `Kernel, process ${pid}` : "Kernel";
   return (
     <Badge tone={isSilent ? "bad" : kernelStateTones[state]} title={title}>

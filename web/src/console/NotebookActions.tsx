@@ -46,11 +46,13 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
       <Button
         variant="quiet"
         disabled={off || over || empty || all.progress !== null}
-        title={all.progress === null ? tooltipText("Run all cells, up to the first error", running) : progressTitle}
+        title={all.progress === null ? tooltipText("Run all cells, up to the first error", running) : runAllTooltip}
         onClick={all.start}
       >
         <Play className={styles.icon} aria-hidden="true" />{" "}
-        <span className={styles.buttonLabel}>{all.progress === null ? "Run all" : progressText(all.progress)}</span>
+        <span className={styles.buttonLabel}>
+          {all.progress === null ? "Run all" : runAllProgressText(all.progress)}
+        </span>
       </Button>
       <Button
         variant="quiet"
@@ -99,9 +101,9 @@ export function NotebookActions({ problem, addProblem, onError }: Props) {
   );
 }
 
-const progressTitle = "All cells run, up to the first error. Press Stop to end this.";
+const runAllTooltip = "All cells run, up to the first error. Press Stop to end this.";
 
-function progressText({ cellNumber, cellCount }: RunAllProgress): string {
+function runAllProgressText({ cellNumber, cellCount }: RunAllProgress): string {
   return `Running ${cellNumber} of ${cellCount}`;
 }
 

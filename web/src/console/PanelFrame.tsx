@@ -13,24 +13,24 @@ interface Props {
 }
 
 /** Minimum width of the panel in pixels. */
-const minWidth = 280;
+const minPanelWidth = 280;
 /** Maximum width of the panel as a share of the window's width. */
-const maxWindowShare = 0.6;
+const maxPanelWindowShare = 0.6;
 /** Maximum width in pixels before the user has resized the panel. */
-const maxInitialWidth = 420;
+const maxInitialPanelWidth = 420;
 /** Initial width of the panel as a share of the window's width. */
-const initialWindowShare = 0.4;
+const initialPanelWindowShare = 0.4;
 
 /**
  * Renders the side panel beside the notebook, with an adjustable width, or over it. A closed panel
  * is hidden but stays mounted.
  */
 export function PanelFrame({ isOverlay, isOpen, onClose, children }: Props) {
-  const [width, setWidth] = useStored("panel.width", initialWidth(), isPixelSize);
+  const [width, setWidth] = useStored("panel.width", initialPanelWidth(), isPixelSize);
   const frame = useOverlayFocus(isOverlay && isOpen);
   const id = useId();
-  const most = Math.max(minWidth, Math.round(window.innerWidth * maxWindowShare));
-  const size = Math.min(Math.max(width, minWidth), most);
+  const most = Math.max(minPanelWidth, Math.round(window.innerWidth * maxPanelWindowShare));
+  const size = Math.min(Math.max(width, minPanelWidth), most);
   const onKeyDown = (event: KeyboardEvent) => {
     if (isOverlay && event.key === "Escape" && !event.defaultPrevented) onClose();
   };
@@ -51,7 +51,7 @@ export function PanelFrame({ isOverlay, isOpen, onClose, children }: Props) {
           orientation="vertical"
           controls={id}
           size={size}
-          min={minWidth}
+          min={minPanelWidth}
           max={most}
           onSize={setWidth}
         />
@@ -61,6 +61,6 @@ export function PanelFrame({ isOverlay, isOpen, onClose, children }: Props) {
   );
 }
 
-function initialWidth(): number {
-  return Math.min(maxInitialWidth, Math.round(window.innerWidth * initialWindowShare));
+function initialPanelWidth(): number {
+  return Math.min(maxInitialPanelWidth, Math.round(window.innerWidth * initialPanelWindowShare));
 }

@@ -55,7 +55,7 @@ export function SidePanel({ session, connected, refusalReason, commandProblem, c
       )}
       <Tabs label="Panel" tabs={sidePanelTabs} current={tab} onChange={show}>
         <div className={styles.part} hidden={tab !== "agent"}>
-          <PanelPart name="The agent's panel">
+          <LoadedTabContent name="The agent's panel">
             <AgentPanel
               session={session}
               connected={connected}
@@ -63,20 +63,20 @@ export function SidePanel({ session, connected, refusalReason, commandProblem, c
               refusal={commandProblem}
               canAttachCases={config.cases}
             />
-          </PanelPart>
+          </LoadedTabContent>
         </div>
         {seen.has("variables") && (
           <div className={styles.part} hidden={tab !== "variables"}>
-            <PanelPart name="The variables">
+            <LoadedTabContent name="The variables">
               <Variables />
-            </PanelPart>
+            </LoadedTabContent>
           </div>
         )}
         {seen.has("graph") && (
           <div className={styles.part} hidden={tab !== "graph"}>
-            <PanelPart name="The graph">
+            <LoadedTabContent name="The graph">
               <ReactiveGraph />
-            </PanelPart>
+            </LoadedTabContent>
           </div>
         )}
       </Tabs>
@@ -85,7 +85,7 @@ export function SidePanel({ session, connected, refusalReason, commandProblem, c
 }
 
 /** Renders a tab's content when it is loaded, or the error if it cannot be loaded or rendered. */
-function PanelPart({ name, children }: { name: string; children: ReactNode }) {
+function LoadedTabContent({ name, children }: { name: string; children: ReactNode }) {
   return (
     <SectionErrorBoundary name={name}>
       <Suspense fallback={<p className={styles.loading}>Loading…</p>}>{children}</Suspense>

@@ -11,7 +11,7 @@ import { IconButton } from "../ui/Button";
 import { ThemeSwitch } from "../ui/ThemeSwitch";
 import { AgentBadge } from "./AgentBadge";
 import { ConnectionBadge } from "./ConnectionBadge";
-import { addCellProblem, isHeldElsewhere, isHolder } from "./commandProblems";
+import { isHeldElsewhere, isHolder, whyCannotAddCell } from "./commandProblems";
 import { DownloadNotebook } from "./DownloadNotebook";
 import { KernelBadge } from "./KernelBadge";
 import { NotebookActions } from "./NotebookActions";
@@ -60,7 +60,7 @@ export function TopBar({
           holds the notebook
         </Badge>
       )}
-      <NotebookActions problem={problem} addProblem={addCellProblem(live, over)} onError={onError} />
+      <NotebookActions problem={problem} addProblem={whyCannotAddCell(live, over)} onError={onError} />
       <div className={styles.end}>
         {!isHeldElsewhere(live) && <AgentBadge />}
         <ConnectionBadge state={live.connection.state} />

@@ -10,7 +10,7 @@ import type { Hop, OutgoingMessage } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
 import { Workbench } from "./Workbench";
 
-const config: Config = {
+const publicConfig: Config = {
   eval_sandbox: true,
   default_session: "default",
   version: "1",
@@ -26,7 +26,7 @@ vi.mock("../notebook/Notebook", async () => {
   return {
     Notebook() {
       const { onRequest } = useNotebookNavigation();
-      useEffect(() => onRequest((request) => requests.push(request)), [onRequest]);
+      useEffect(() => onRequest((request) => navigationRequests.push(request)), [onRequest]);
       return (
         <>
           <p>the notebook</p>
@@ -36,7 +36,7 @@ vi.mock("../notebook/Notebook", async () => {
     },
   };
 });
-vi.mock("../api/config", () => ({ useConfig: () => config }));
+vi.mock("../api/config", () => ({ useConfig: () => publicConfig }));
 vi.mock("../agentPanel/AgentPanel", () => ({ AgentPanel: () => <textarea aria-label="Ask the agent" /> }));
 vi.mock("../variables/Variables", () => ({ Variables: () => <p>the variables</p> }));
 vi.mock("../variables/ReactiveGraph", () => ({
@@ -46,11 +46,11 @@ vi.mock("../variables/ReactiveGraph", () => ({
 }));
 
 let isWideScreen = true;
-const requests: NavigationRequest[] = [];
+const navigationRequests: NavigationRequest[] = [];
 
 beforeEach(() => {
   isWideScreen = true;
-  requests.length = 0;
+  navigationRequests.length = 0;
   localStorage.clear();
   vi.stubGlobal("innerWidth", 1280);
   vi.stubGlobal("matchMedia", () => ({
@@ -64,14 +64,14 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-const connection = { state: "connected" as const, code: null, reason: "", retryAt: null, retry: () => undefined };
+const openConnection = { state: "connected" as const, code: null, reason: "", retryAt: null, retry: () => undefined };
 
 function renderWorkbench(more: Partial<SessionSnapshot> = {}, commands = fakeCommands()) {
   const store = createStore();
   const live: SessionSnapshot = {
     store,
     commands,
-    connection,
+    connection: openConnection,
     phase: null,
     needsToken: false,
     tokenRefusal: null,
@@ -117,7 +117,7 @@ const fourCells = [
   cellCreatedMessage("c", "code", 2),
   cellCreatedMessage("d", "code", 3, " "),
 ];
-const runs = (commands: Commands) => vi.mocked(commands.runCell).mock.calls.map(([id]) => id);
+const idsOfRunCells = (commands: Commands) => vi.mocked(commands.runCell).mock.calls.map(([id]) => id);
 /** Returns the messages of one run of a cell. */
 const runMessages = (cell_id: string, run_sequencer: number, status = "ok"): OutgoingMessage[] => [
   { type: "start_cell", cell_id, run_sequencer },
@@ -129,16 +129,16 @@ test("Run all runs all code cells in order, also empty ones, whose edits may not
   expect(getButton("Run all").disabled).toBe(true);
   await tell("notebook", ...fourCells);
   fireEvent.click(getButton("Run all"));
-  expect(runs(commands)).toEqual(["a"]);
+  expect(idsOfRunCells(commands)).toEqual(["a"]);
   expect(getButton("Running 1 of 3").disabled).toBe(true);
   await tell("server>kernel", { type: "run_cell", cell_id: "a", code: "x" });
   await tell("kernel>server", { type: "start_cell", cell_id: "a", run_sequencer: 1 });
-  expect(runs(commands)).toEqual(["a"]);
+  expect(idsOfRunCells(commands)).toEqual(["a"]);
   await tell("kernel>server", { type: "cell_result", cell_id: "a", run_sequencer: 1, status: "ok" });
-  expect(runs(commands)).toEqual(["a", "c"]);
+  expect(idsOfRunCells(commands)).toEqual(["a", "c"]);
   await tell("kernel>server", ...runMessages("c", 2));
   await tell("kernel>server", ...runMessages("d", 3));
-  expect(runs(commands)).toEqual(["a", "c", "d"]);
+  expect(idsOfRunCells(commands)).toEqual(["a", "c", "d"]);
   expect(getButton("Run all").disabled).toBe(false);
   expect(screen.queryByRole("img", { name: "Error" })).toBeNull();
 });
@@ -162,12 +162,12 @@ test.each([
   await tell("notebook", ...fourCells);
   fireEvent.click(getButton("Run all"));
   await tell("kernel>server", ...runMessages("a", 1, status));
-  expect(runs(commands)).toEqual(["a"]);
+  expect(idsOfRunCells(commands)).toEqual(["a"]);
   expect(screen.getByText(told)).toBeTruthy();
   await tell("kernel>server", ...runMessages("a", 2));
-  expect(runs(commands)).toEqual(["a"]);
+  expect(idsOfRunCells(commands)).toEqual(["a"]);
   fireEvent.click(getButton("Run all"));
-  expect(runs(commands)).toEqual(["a", "a"]);
+  expect(idsOfRunCells(commands)).toEqual(["a", "a"]);
 });
 
 test("Run all ends when the kernel ends, the connection is lost, or Stop is pressed", async () => {
@@ -181,12 +181,12 @@ test("Run all ends when the kernel ends, the connection is lost, or Stop is pres
   fireEvent.click(getButton("Run all"));
   fireEvent.click(getButton("Stop"));
   await tell("kernel>server", ...runMessages("a", 1));
-  expect(runs(commands)).toEqual(["a", "a"]);
+  expect(idsOfRunCells(commands)).toEqual(["a", "a"]);
   fireEvent.click(getButton("Run all"));
-  change({ connection: { ...connection, state: "disconnected", code: 1006, retryAt: 1 } });
+  change({ connection: { ...openConnection, state: "disconnected", code: 1006, retryAt: 1 } });
   expect(screen.getByText(/stopped after cell 1 of 3. There is no connection/)).toBeTruthy();
   await tell("kernel>server", ...runMessages("a", 2));
-  expect(runs(commands)).toEqual(["a", "a", "a"]);
+  expect(idsOfRunCells(commands)).toEqual(["a", "a", "a"]);
 });
 
 test("Run all skips a deleted cell and stops at a cell that does not start", async () => {
@@ -196,11 +196,11 @@ test("Run all skips a deleted cell and stops at a cell that does not start", asy
     await tell("notebook", ...fourCells);
     fireEvent.click(getButton("Run all"));
     await tell("notebook", { type: "notebook_event", event: "cell_deleted", cell_id: "a" });
-    expect(runs(commands)).toEqual(["a", "c"]);
+    expect(idsOfRunCells(commands)).toEqual(["a", "c"]);
     act(() => vi.advanceTimersByTime(20_000));
     expect(screen.getByText(/stopped at cell 2, which did not start. The cell after it did not/)).toBeTruthy();
     await tell("kernel>server", ...runMessages("c", 1));
-    expect(runs(commands)).toEqual(["a", "c"]);
+    expect(idsOfRunCells(commands)).toEqual(["a", "c"]);
   } finally {
     vi.useRealTimers();
   }
@@ -280,7 +280,7 @@ test("the add buttons ask the notebook to add a cell", () => {
   renderWorkbench();
   fireEvent.click(getButton("Markdown"));
   fireEvent.click(getButton("Code"));
-  expect(requests).toEqual([{ add: "markdown" }, { add: "code" }]);
+  expect(navigationRequests).toEqual([{ add: "markdown" }, { add: "code" }]);
 });
 
 test("dismissing a notice of the session is passed to the session", () => {
@@ -317,17 +317,17 @@ test("after a verdict no cell can run or be added, but the kernel can be restart
 });
 
 test("the session's phase is shown until the notebook is loaded", () => {
-  const { change } = renderWorkbench({ connection: { ...connection, state: "disconnected" }, phase: "starting" });
+  const { change } = renderWorkbench({ connection: { ...openConnection, state: "disconnected" }, phase: "starting" });
   expect(screen.getByText(/Starting the kernel and the agent/)).toBeTruthy();
   expect(screen.queryByText("the notebook")).toBeNull();
-  change({ phase: "running", connection: { ...connection, state: "connected" } });
+  change({ phase: "running", connection: { ...openConnection, state: "connected" } });
   expect(screen.getByText("the notebook")).toBeTruthy();
 });
 
 test("a refused holder shows no notebook, and no cell can be added", async () => {
   const { tell } = renderWorkbench({
     role: "holder",
-    connection: { ...connection, state: "disconnected", code: 4009 },
+    connection: { ...openConnection, state: "disconnected", code: 4009 },
   });
   await tell("session", { type: "state", state: "ready" });
   expect(screen.getByText("Nothing to show.")).toBeTruthy();
@@ -342,7 +342,7 @@ test("a refused holder shows no notebook, and no cell can be added", async () =>
 test("a holder without connection can still add cells", async () => {
   const { tell, change } = renderWorkbench({ role: "holder" });
   await tell("notebook", cellCreatedMessage("a", "code", 0));
-  change({ role: "holder", connection: { ...connection, state: "disconnected", code: 1006 } });
+  change({ role: "holder", connection: { ...openConnection, state: "disconnected", code: 1006 } });
   expect(screen.getByText("holds the notebook")).toBeTruthy();
   expect(getButton("Code").disabled).toBe(false);
   expect(getButton("Run all").disabled).toBe(true);
@@ -351,7 +351,7 @@ test("a holder without connection can still add cells", async () => {
 test("a loaded notebook stays when the connection is lost", async () => {
   const { tell, change } = renderWorkbench();
   await tell("notebook", cellCreatedMessage("a", "code", 0));
-  change({ connection: { ...connection, state: "disconnected", code: 1006 } });
+  change({ connection: { ...openConnection, state: "disconnected", code: 1006 } });
   expect(screen.getByText("the notebook")).toBeTruthy();
   expect(document.title).toBe("○ disconnected – Assay");
 });

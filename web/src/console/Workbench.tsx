@@ -1,13 +1,13 @@
 import { Suspense, useMemo, useState } from "react";
 import type { SessionSnapshot } from "../agent/sessionSnapshot";
-import { sessionSource } from "../api/client";
+import { traceSourceOfSession } from "../api/client";
 import { useConfig } from "../api/config";
-import { narrowWindow, useMedia } from "../browser/useMedia";
+import { narrowWindowQuery, useMedia } from "../browser/useMedia";
 import { isBoolean, useStored } from "../browser/useStored";
 import { CommandsProvider } from "../commands/commands";
 import { lazyPart } from "../ui/lazyPart";
 import { ConnectionBar } from "./ConnectionBar";
-import { commandProblem, finalRefusalReason } from "./commandProblems";
+import { finalRefusalReason, whyCannotSendCommands } from "./commandProblems";
 import { NewKernelBar } from "./NewKernelBar";
 import { Notices } from "./Notices";
 import { OwnerBar } from "./OwnerBar";
@@ -28,13 +28,13 @@ const MessagesDrawer = lazyPart(async () => (await import("../messages/MessagesD
 /** Renders a live session: the notebook with the bars, panels and notices around it. */
 export function Workbench({ live, session }: { live: SessionSnapshot; session: string }) {
   const config = useConfig();
-  const sheet = useMedia(narrowWindow);
+  const sheet = useMedia(narrowWindowQuery);
   const [beside, setBeside] = useStored("panel", true, isBoolean);
   const [over, setOver] = useState(false);
   const [flow, setFlow] = useStored("flow", false, isBoolean);
-  const source = useMemo(() => sessionSource(session), [session]);
+  const source = useMemo(() => traceSourceOfSession(session), [session]);
   const own = usePageNotices(live);
-  const refusal = commandProblem(live);
+  const refusal = whyCannotSendCommands(live);
   const open = sheet ? over : beside;
   const setOpen = sheet ? setOver : setBeside;
   const { isSilent, noteStopRequest } = useSilentKernel();

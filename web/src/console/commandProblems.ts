@@ -1,10 +1,14 @@
 import type { SessionSnapshot } from "../agent/sessionSnapshot";
-import { attemptOverText, noConnectionText, restartProblem } from "../commands/access";
+import { attemptOverText, noConnectionText, whyCannotRestart } from "../commands/access";
 import { closeHeldElsewhere } from "./connectionText";
 
 /** Returns why this page cannot send commands, not even a restart, to the kernel and the agent; null if it can. */
-export function commandProblem({ connection, commands, isOwner }: SessionSnapshot): string | null {
-  const why = restartProblem({ isConnected: connection.state === "connected", isOwner: isOwner, isAttemptOver: false });
+export function whyCannotSendCommands({ connection, commands, isOwner }: SessionSnapshot): string | null {
+  const why = whyCannotRestart({
+    isConnected: connection.state === "connected",
+    isOwner: isOwner,
+    isAttemptOver: false,
+  });
   return why ?? (commands === null ? "The session has not started yet." : null);
 }
 
@@ -12,7 +16,7 @@ export function commandProblem({ connection, commands, isOwner }: SessionSnapsho
  * Returns why no cell can be added; null if cells can be added. A console that holds the notebook can
  * add cells without a connection too. over: the attempt has ended.
  */
-export function addCellProblem({ connection, commands, role }: SessionSnapshot, over: boolean): string | null {
+export function whyCannotAddCell({ connection, commands, role }: SessionSnapshot, over: boolean): string | null {
   if (connection.state !== "connected" && (role === "view" || connection.code === closeHeldElsewhere))
     return noConnectionText;
   if (role === "view" && over) return attemptOverText;

@@ -27,15 +27,15 @@ const closeServerEnded = 1001;
 /** WebSocket close code: the connection was lost, and the server has sent no reason. */
 const closeAbnormal = 1006;
 
-const keptUntilServerText = "Your edits are kept here and sent when the server is back.";
-const keptUntilConnectedText =
+const editsKeptUntilServerText = "Your edits are kept here and sent when the server is back.";
+const editsKeptUntilConnectedText =
   "Your edits are kept here and sent when the connection is back. You will then see what the kernel and the agent have done. Until then, cells cannot run.";
 
 /** Returns the text to show without a connection; null if there is one or the first is being opened. */
 export function connectionText(connection: Connection, role: ConsoleRole): ConnectionText | null {
   const { state, code, reason, retryAt } = connection;
   if (state === "connected" || code === null) return null;
-  const because = reasonSentence(code, reason);
+  const because = closeReasonSentence(code, reason);
   switch (code) {
     case closeReplaced:
       return {
@@ -64,7 +64,7 @@ export function connectionText(connection: Connection, role: ConsoleRole): Conne
     case closeServerEnded:
       return {
         heading: "The server has shut down.",
-        details: `${because} ${keptUntilServerText}`.trim(),
+        details: `${because} ${editsKeptUntilServerText}`.trim(),
         recoveryAction: "retry",
       };
     case closeRefused:
@@ -79,13 +79,13 @@ export function connectionText(connection: Connection, role: ConsoleRole): Conne
   }
   return {
     heading: "The connection to the server is lost.",
-    details: `${because} ${keptUntilConnectedText}`.trim(),
+    details: `${because} ${editsKeptUntilConnectedText}`.trim(),
     recoveryAction: "retry",
   };
 }
 
 /** Returns the reason why a connection was closed as a sentence; "" if no reason was given. */
-function reasonSentence(code: number, reason: string): string {
+function closeReasonSentence(code: number, reason: string): string {
   if (reason === "") return "";
   // After an abnormal close the reason comes from the page itself, not from the server.
   if (code === closeAbnormal) return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;

@@ -17,7 +17,7 @@ const createdCellMessage = (
   position,
 });
 
-function notebook(cells: readonly OutgoingMessage[], frames: readonly OutgoingMessage[] = []) {
+function notebookOfMessages(cells: readonly OutgoingMessage[], frames: readonly OutgoingMessage[] = []) {
   const entries: Entry[] = [
     ...cells.map((msg, at) => ({ seq: at + 1, hop: "notebook" as const, msg: messageOf(msg) })),
     ...frames.map((msg, at) => ({ seq: 100 + at, hop: "kernel>server" as const, msg: messageOf(msg) })),
@@ -31,13 +31,12 @@ const outputMessage = (shown: Record<string, unknown>): OutgoingMessage => ({
   run_sequencer: 7,
   output: shown,
 });
-const parseNotebook = (text: string) =>
-  JSON.parse(text) as { cells: Record<string, unknown>[] } & Record<string, unknown>;
+const parseIpynb = (text: string) => JSON.parse(text) as { cells: Record<string, unknown>[] } & Record<string, unknown>;
 
 test("ipynbOf writes cells, outputs and execution counts as nbformat has them", () => {
-  const file = parseNotebook(
+  const file = parseIpynb(
     ipynbOf(
-      notebook(
+      notebookOfMessages(
         [
           createdCellMessage("a", "code", "x\ny\n", 0, "Sum"),
           createdCellMessage("b", "markdown", "# é", 1),
@@ -90,7 +89,7 @@ test("ipynbOf writes cells, outputs and execution counts as nbformat has them", 
 
 test("ipynbOf replaces invalid and repeated cell ids and keeps the originals in the metadata", () => {
   const cells = ["cell-1", "a b", "<>", "c"].map((id, at) => createdCellMessage(id, "markdown", "", at));
-  expect(parseNotebook(ipynbOf(notebook(cells), "r")).cells.map(({ id, metadata }) => [id, metadata])).toEqual([
+  expect(parseIpynb(ipynbOf(notebookOfMessages(cells), "r")).cells.map(({ id, metadata }) => [id, metadata])).toEqual([
     ["cell-1", {}],
     ["cell-2", { assay: { cell_id: "a b" } }],
     ["cell-3", { assay: { cell_id: "<>" } }],
@@ -100,7 +99,7 @@ test("ipynbOf replaces invalid and repeated cell ids and keeps the originals in 
 
 test("ipynbOf notes values that were left out", () => {
   const large = { "image/png": { mime: "image/png", bytes: 9e7 } };
-  const shown = notebook(
+  const shown = notebookOfMessages(
     [createdCellMessage("a", "code", "", 0)],
     [
       { type: "start_cell", cell_id: "a", run_sequencer: 7 },
@@ -112,7 +111,7 @@ test("ipynbOf notes values that were left out", () => {
       }),
     ],
   );
-  expect(parseNotebook(ipynbOf(shown, "python")).cells[0]?.outputs).toEqual([
+  expect(parseIpynb(ipynbOf(shown, "python")).cells[0]?.outputs).toEqual([
     { output_type: "display_data", data: { "text/plain": ["[image/png is not in this file]"] }, metadata: {} },
     { output_type: "display_data", data: { "text/plain": ["<Figure>"], "application/json": { a: 1 } }, metadata: {} },
   ]);

@@ -1,4 +1,4 @@
-import { isObject, linesOf } from "../json/values";
+import { isObject, textOfStringOrLines } from "../json/values";
 import type { Output, RichOutput } from "../protocol/messages";
 import { isJSONType } from "../store/size";
 import type { Cell, Execution, State } from "../store/state";
@@ -49,7 +49,7 @@ function ipynbCellOf({ id: known, type, source, title }: Cell, run: Execution | 
 function ipynbOutputOf(output: Output) {
   switch (output.output_type) {
     case "stream":
-      return { output_type: "stream", name: output.name, text: splitLines(linesOf(output.text) ?? "") };
+      return { output_type: "stream", name: output.name, text: splitLines(textOfStringOrLines(output.text) ?? "") };
     case "error": {
       const { ename, evalue, traceback } = output;
       return { output_type: "error", ename, evalue, traceback };
@@ -64,7 +64,7 @@ function ipynbRichOutputOf({ output_type, data, metadata, execution_count }: Ric
   const kept: Record<string, unknown> = {};
   const missing: string[] = [];
   for (const [mime, value] of Object.entries(data)) {
-    const text = linesOf(value);
+    const text = textOfStringOrLines(value);
     if (isJSONType(mime)) kept[mime] = value;
     else if (text === null) missing.push(`[${mime} is not in this file]`);
     else kept[mime] = isBinaryType(mime) ? text : splitLines(text);

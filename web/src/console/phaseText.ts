@@ -1,6 +1,6 @@
 import type { SessionPhase } from "../agent/sessionSnapshot";
 
-const phaseTexts: Readonly<Record<SessionPhase, string>> = {
+const sessionPhaseTexts: Readonly<Record<SessionPhase, string>> = {
   creating: "Creating the session",
   starting: "Starting the kernel and the agent",
   running: "The session is running",
@@ -10,5 +10,5 @@ const phaseTexts: Readonly<Record<SessionPhase, string>> = {
 
 /** Returns a short description of a session's phase, without a final period. */
 export function phaseText(phase: SessionPhase): string {
-  return phaseTexts[phase];
+  return sessionPhaseTexts[phase];
 }

@@ -22,7 +22,7 @@ export interface RunAllConfig {
 }
 
 /** How long to wait for a cell to start, in milliseconds. Unsaved edits are saved before it starts. */
-const startTimeout = 20_000;
+const cellStartTimeout = 20_000;
 
 /**
  * Runs all code cells in order, each after the previous one has ended, and stops at the first that
@@ -45,7 +45,7 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
     end();
     onStopped(
       id,
-      `Run all stopped at ${cellNameOf(store.get(), id)}, ${why}. ${notRunText(ids.length - currentIndex - 1)}`.trim(),
+      `Run all stopped at ${cellNameOf(store.get(), id)}, ${why}. ${cellsNotRunText(ids.length - currentIndex - 1)}`.trim(),
     );
   };
   const runNextCell = () => {
@@ -56,7 +56,7 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
     if (id === undefined) return end();
     executionBefore = executions[id];
     hasStarted = false;
-    timer = setTimeout(() => stop(id, "which did not start"), startTimeout);
+    timer = setTimeout(() => stop(id, "which did not start"), cellStartTimeout);
     onProgress({ cellNumber: currentIndex + 1, cellCount: ids.length });
     run(id);
   };
@@ -69,9 +69,9 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
     if (now?.status === "running") {
       hasStarted = true;
       clearTimeout(timer);
-    } else if (hasStarted || hasRunAgain(now, executionBefore)) {
-      if (now?.status === "ran" && hasRunAgain(now, executionBefore)) runNextCell();
-      else stop(id, failureText(now, kernel));
+    } else if (hasStarted || hasCellRunAgain(now, executionBefore)) {
+      if (now?.status === "ran" && hasCellRunAgain(now, executionBefore)) runNextCell();
+      else stop(id, whyCellFailedText(now, kernel));
     }
   };
   const unsubscribe = store.subscribe(checkCurrentCell);
@@ -80,12 +80,12 @@ export function runAll({ store, run, onProgress, onStopped }: RunAllConfig): () 
 }
 
 /** Reports whether a cell has started since `before`: its execution count or sequence number differs. */
-function hasRunAgain(now: Execution | undefined, before: Execution | undefined): boolean {
+function hasCellRunAgain(now: Execution | undefined, before: Execution | undefined): boolean {
   return now?.count !== before?.count || now?.sequencer !== before?.sequencer;
 }
 
 /** Returns why a cell did not run to its end, as a clause that follows the cell's name. */
-function failureText(run: Execution | undefined, kernel: State["notebook"]["kernel"]): string {
+function whyCellFailedText(run: Execution | undefined, kernel: State["notebook"]["kernel"]): string {
   if (kernel === "dead") return "because the kernel ended";
   if (run?.interrupted === true) return "which was interrupted";
   return run?.status === "error" ? "which raised an error" : "which could not run";
@@ -96,7 +96,7 @@ function cellNameOf({ notebook }: State, id: string): string {
 }
 
 /** Returns a sentence about the remaining cells, which did not run; "" if there are none. */
-function notRunText(cells: number): string {
+function cellsNotRunText(cells: number): string {
   if (cells === 0) return "";
   return cells === 1 ? "The cell after it did not run." : `The ${cells} cells after it did not run.`;
 }

@@ -4,7 +4,7 @@
 const unknownText = "–";
 
 /** The text for a number out of its range, such as a negative duration. */
-export const impossibleText = "?";
+export const outOfRangeText = "?";
 
 /** The longest duration that is formatted, in milliseconds: a hundred years. */
 const maxDurationMs = 100 * 366 * 24 * 3_600_000;
@@ -14,14 +14,14 @@ const maxShare = 1e4;
 /** The largest time of a Date, in milliseconds from 1970. */
 const maxDateMs = 8.64e15;
 
-function isWithin(n: number, min: number, max: number): boolean {
+function isNumberWithin(n: number, min: number, max: number): boolean {
   return n >= min && n <= max; // NaN is not
 }
 
 /** Formats milliseconds as "120 ms", "1.2 s", "2 min 05 s" or "1 h 03 min". */
 export function formatDuration(ms: number | null): string {
   if (ms === null) return unknownText;
-  if (!isWithin(ms, 0, maxDurationMs)) return impossibleText;
+  if (!isNumberWithin(ms, 0, maxDurationMs)) return outOfRangeText;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
@@ -44,7 +44,7 @@ export function formatAttemptTime(ms: number): string {
 /** Formats dollars, with more digits for small amounts. */
 export function formatCost(usd: number | null): string {
   if (usd === null) return unknownText;
-  if (!isWithin(usd, 0, maxUsd)) return impossibleText;
+  if (!isNumberWithin(usd, 0, maxUsd)) return outOfRangeText;
   if (usd === 0 || usd >= 0.995) return `$${usd.toFixed(2)}`;
   return `$${usd.toFixed(usd < 0.01 ? 4 : 3)}`;
 }
@@ -52,7 +52,7 @@ export function formatCost(usd: number | null): string {
 /** Formats a count, shortened from 10,000 on: "9,876", "12.3 k", "4.5 M". */
 export function formatCount(n: number | null): string {
   if (n === null) return unknownText;
-  if (!isWithin(n, 0, maxNumber)) return impossibleText;
+  if (!isNumberWithin(n, 0, maxNumber)) return outOfRangeText;
   if (n >= 1e6) return `${(n / 1e6).toFixed(1)} M`;
   if (n >= 1e4) return `${(n / 1e3).toFixed(1)} k`;
   return n.toLocaleString("en");
@@ -66,7 +66,7 @@ export function formatCountOf(n: number, noun: string): string {
 /** Formats bytes as "12 B", "3.4 KiB" or "5.6 MiB". */
 export function formatBytes(bytes: number | null): string {
   if (bytes === null) return unknownText;
-  if (!isWithin(bytes, 0, maxNumber)) return impossibleText;
+  if (!isNumberWithin(bytes, 0, maxNumber)) return outOfRangeText;
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;
   let n = bytes;
@@ -80,18 +80,18 @@ export function formatBytes(bytes: number | null): string {
 /** Formats a share of 1 as "96 %", or with a digit as "96.4 %". */
 export function formatPercent(share: number | null, digits = 0): string {
   if (share === null) return unknownText;
-  return isWithin(share, 0, maxShare) ? `${(share * 100).toFixed(digits)} %` : impossibleText;
+  return isNumberWithin(share, 0, maxShare) ? `${(share * 100).toFixed(digits)} %` : outOfRangeText;
 }
 
 /** Formats a score with at most three digits. */
 export function formatScore(value: number | null): string {
   if (value === null) return unknownText;
-  return isWithin(value, -maxNumber, maxNumber) ? String(Math.round(value * 1000) / 1000) : impossibleText;
+  return isNumberWithin(value, -maxNumber, maxNumber) ? String(Math.round(value * 1000) / 1000) : outOfRangeText;
 }
 
 /** Formats a time, in milliseconds since 1970, in the user's time zone, to the minute. */
 export function formatDateTime(ms: number | null): string {
   if (ms === null) return unknownText;
-  if (!isWithin(ms, -maxDateMs, maxDateMs)) return impossibleText;
+  if (!isNumberWithin(ms, -maxDateMs, maxDateMs)) return outOfRangeText;
   return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" }).format(ms);
 }

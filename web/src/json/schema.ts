@@ -128,12 +128,12 @@ export type ObjectSchema<T> = SchemaWithFallback<T> & { readonly fields: FieldSc
 
 /** An object with these fields. One that is missing or not valid has its fallback. */
 export function object<T extends object>(fields: FieldSchemas<T>): ObjectSchema<T> {
-  return objectOf(fields, false);
+  return createObjectSchema(fields, false);
 }
 
 /** An object with these fields, not valid if one of them is there, not null, and not valid. */
 export function strict<T extends object>(fields: FieldSchemas<T>): ObjectSchema<T> {
-  return objectOf(fields, true);
+  return createObjectSchema(fields, true);
 }
 
 /** A T with further fields, or with other schemas for some of its fields. */
@@ -157,7 +157,7 @@ export function withOtherFields<T extends object>(schema: ObjectSchema<T>): Sche
   };
 }
 
-function objectOf<T extends object>(fields: FieldSchemas<T>, isStrict: boolean): ObjectSchema<T> {
+function createObjectSchema<T extends object>(fields: FieldSchemas<T>, isStrict: boolean): ObjectSchema<T> {
   const entries = Object.entries(fields) as [string, Schema<unknown>][];
   const parse = (value: unknown): T | undefined => {
     if (!isObject(value)) return undefined;

@@ -3,11 +3,11 @@ import { type KeyboardEvent, useEffect, useEffectEvent, useId, useMemo } from "r
 import { Button } from "../ui/Button";
 import { EntryRow } from "./EntryRow";
 import type { FlowEntry } from "./entry";
-import { pauseBefore } from "./entryTexts";
+import { pauseBeforeEntry } from "./entryTexts";
 import styles from "./FrameList.module.css";
 import type { FlowModel, FlowView } from "./flowModel";
 import { ListHeading } from "./ListHeading";
-import { linePartsOf, spansOf, spansWithin } from "./requestSpans";
+import { linePartsOf, requestSpansOf, spansWithin } from "./requestSpans";
 import { useScrolledRows } from "./useScrolledRows";
 
 /** Height of a row in pixels. Must equal the height in FrameList.module.css. */
@@ -45,7 +45,7 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
   const { first: top, last: bottom } = geometry.rows;
   const first = Math.max(0, top - overscanRows);
   const last = Math.min(count - 1, bottom + overscanRows);
-  const spans = useMemo(() => spansOf(model.requests(), view.complete), [model, view]);
+  const spans = useMemo(() => requestSpansOf(model.requests(), view.complete), [model, view]);
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new view means that pages were loaded or dropped
   useEffect(() => model.setVisibleRows(first, last), [model, view, first, last]);
@@ -109,7 +109,7 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
                 entry={entry}
                 ownRequest={entry.requests.includes(entry.seq) ? model.requestAt(row, entry.seq) : null}
                 lateMs={late.find((ms) => ms !== null && ms !== undefined) ?? null}
-                silenceMs={pauseBefore(row > 0 ? model.entryAt(row - 1) : null, entry)}
+                silenceMs={pauseBeforeEntry(row > 0 ? model.entryAt(row - 1) : null, entry)}
                 lineParts={linePartsOf(near, entry, lit)}
                 complete={view.complete}
                 selected={entry.seq === selected?.seq}

@@ -24,7 +24,9 @@ interface Props {
 export function EntryMessage({ base, entry, onSeq }: Props) {
   const [wanted, setWanted] = useState(entry.bytes <= maxAutoLoadBytes);
   const from = entry.ref ?? entry.seq;
-  const { data, error, reload } = useLoad(wanted ? `${base} ${from}` : null, (signal) => readBody(base, from, signal));
+  const { data, error, reload } = useLoad(wanted ? `${base} ${from}` : null, (signal) =>
+    loadEntryMessage(base, from, signal),
+  );
   if (!wanted) {
     return (
       <p className={styles.large}>
@@ -47,7 +49,7 @@ export function EntryMessage({ base, entry, onSeq }: Props) {
             </>
           )}
         </span>
-        <CopyButton text={() => copyText(data.msg)} />
+        <CopyButton text={() => textToCopy(data.msg)} />
       </div>
       {data.msg === undefined ? <p className={styles.large}>No content.</p> : <JsonTree value={data.msg} />}
     </div>
@@ -58,7 +60,7 @@ export function EntryMessage({ base, entry, onSeq }: Props) {
  * Loads the message of an entry as it is in the trace, without validating it. Rejects if the
  * request fails.
  */
-async function readBody(base: string, seq: number, signal: AbortSignal): Promise<{ msg: unknown }> {
+async function loadEntryMessage(base: string, seq: number, signal: AbortSignal): Promise<{ msg: unknown }> {
   const { entries } = await getJSON(`${base}/trace`, tracePageSchema, { from: seq, limit: 1 }, signal);
   const entry = read(anyObject, entries[0]);
   if (entry.seq !== seq) throw new Error(`entry ${seq} is not in the trace`);
@@ -66,6 +68,6 @@ async function readBody(base: string, seq: number, signal: AbortSignal): Promise
 }
 
 /** Returns the text to copy for a message: a malformed one unchanged, any other as JSON. */
-function copyText(msg: unknown): string {
+function textToCopy(msg: unknown): string {
   return typeof msg === "string" ? msg : (JSON.stringify(msg, null, 2) ?? "");
 }

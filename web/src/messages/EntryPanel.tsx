@@ -6,7 +6,7 @@ import { IconButton } from "../ui/Button";
 import { EntryMessage } from "./EntryMessage";
 import styles from "./EntryPanel.module.css";
 import type { FlowEntry, FlowRequest } from "./entry";
-import { nameText, timeText } from "./entryTexts";
+import { shortNameText, traceTimeText } from "./entryTexts";
 import type { FilterKind } from "./filters";
 import { OddityMark } from "./OddityMark";
 import { oddityOfNote } from "./oddity";
@@ -42,8 +42,8 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
         </IconButton>
       </header>
       <dl className={styles.facts}>
-        <EntryFact name="Type">{nameText(entry.type) || "No message"}</EntryFact>
-        {entry.label !== "" && <EntryFact name="About">{nameText(entry.label)}</EntryFact>}
+        <EntryFact name="Type">{shortNameText(entry.type) || "No message"}</EntryFact>
+        {entry.label !== "" && <EntryFact name="About">{shortNameText(entry.label)}</EntryFact>}
         {picks.map(
           ([name, kind, value]) =>
             value !== "" && (
@@ -59,7 +59,7 @@ export function EntryPanel({ base, entry, requests, complete, onSeq, onFilter, o
               </EntryFact>
             ),
         )}
-        <EntryFact name="Time">{`${timeText(entry.ms)} s`}</EntryFact>
+        <EntryFact name="Time">{`${traceTimeText(entry.ms)} s`}</EntryFact>
         <EntryFact name="Size">{formatBytes(entry.bytes)}</EntryFact>
         {entry.ref !== null && <EntryLink name="Forwarded from" seq={entry.ref} onSeq={onSeq} />}
         {entry.cause !== null && <EntryLink name="Caused by" seq={entry.cause} onSeq={onSeq} />}

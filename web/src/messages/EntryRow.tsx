@@ -1,15 +1,15 @@
 import { memo } from "react";
 import { formatBytes } from "../format/format";
 import type { FlowEntry, FlowRequest } from "./entry";
-import { aboutText, delayText, idText, nameText, timeText } from "./entryTexts";
+import { delayText, entrySubjectText, shortIdText, shortNameText, traceTimeText } from "./entryTexts";
 import styles from "./FrameList.module.css";
 import { LaneCell } from "./LaneCell";
 import { OddityMark } from "./OddityMark";
-import { faultOf, oddityOfNote } from "./oddity";
+import { oddityOfNote, oddityOfRequest } from "./oddity";
 import { PauseMark } from "./PauseMark";
 import { RequestLines } from "./RequestLines";
 import { RequestResult } from "./RequestResult";
-import { isSameLineParts, type LinePart } from "./requestSpans";
+import { isSameLineParts, type RequestLinePart } from "./requestSpans";
 
 interface Props {
   /** Id of the element, for aria-activedescendant. */
@@ -26,7 +26,7 @@ interface Props {
   lateMs: number | null;
   /** Milliseconds since the previous entry; null: not long. */
   silenceMs: number | null;
-  lineParts: readonly LinePart[];
+  lineParts: readonly RequestLinePart[];
   complete: boolean;
   selected: boolean;
   /** Belongs to a request of the selected entry. */
@@ -49,9 +49,9 @@ function EntryRowView({
   isRelated,
 }: Props) {
   const note = oddityOfNote(entry.note);
-  const fault = ownRequest === null ? null : faultOf(ownRequest, complete);
+  const fault = ownRequest === null ? null : oddityOfRequest(ownRequest, complete);
   const saidByDelay = ownRequest !== null && (note?.label === fault?.label || note?.icon === "intercepted");
-  const about = aboutText(entry);
+  const about = entrySubjectText(entry);
   const names = [styles.row, styles.frame, selected ? styles.selected : "", isRelated ? styles.kin : ""];
   return (
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names its active row
@@ -70,15 +70,15 @@ function EntryRowView({
         <span className="visually-hidden">entry </span>
         {entry.seq}
       </span>
-      <span className={styles.time}>{timeText(entry.ms)}</span>
+      <span className={styles.time}>{traceTimeText(entry.ms)}</span>
       <PauseMark ms={silenceMs} />
       <LaneCell entry={entry} />
       <span className={styles.what}>
         <span className={styles.label}>
-          <b className={styles.type}>{nameText(entry.type) || "no message"}</b>
+          <b className={styles.type}>{shortNameText(entry.type) || "no message"}</b>
           {about !== "" && ` ${about}`}
           {(entry.txId || entry.cellId) !== "" && (
-            <span className={styles.id}>{` ${idText(entry.txId || entry.cellId)}`}</span>
+            <span className={styles.id}>{` ${shortIdText(entry.txId || entry.cellId)}`}</span>
           )}
         </span>
         {note !== null && !saidByDelay && (

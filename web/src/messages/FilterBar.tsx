@@ -1,7 +1,7 @@
 import X from "lucide-react/icons/x";
 import { type FormEvent, type RefObject, useId, useState } from "react";
 import { Button } from "../ui/Button";
-import { nameText } from "./entryTexts";
+import { shortNameText } from "./entryTexts";
 import styles from "./FilterBar.module.css";
 import {
   activeFilters,
@@ -10,7 +10,7 @@ import {
   filterKinds,
   filterNames,
   hopNames,
-  withFilter,
+  withFilterFromInput,
 } from "./filters";
 
 interface Props {
@@ -35,7 +35,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
   const [problem, setProblem] = useState("");
   const ids = useId();
   const set = (value: string) => {
-    const next = withFilter(filters, kind, value);
+    const next = withFilterFromInput(filters, kind, value);
     if (typeof next === "string") {
       setProblem(next);
       return;
@@ -97,7 +97,7 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
         <datalist id={`${ids}actions`}>
           {actions.map((action) => (
             <option key={action} value={action}>
-              {nameText(action)}
+              {shortNameText(action)}
             </option>
           ))}
         </datalist>
@@ -107,14 +107,14 @@ export function FilterBar({ filters, actions, onChange, field }: Props) {
           key={one}
           type="button"
           className={styles.chip}
-          aria-label={`Remove filter: ${filterNames[one]} ${nameText(text)}`}
+          aria-label={`Remove filter: ${filterNames[one]} ${shortNameText(text)}`}
           onClick={() => {
-            const next = withFilter(filters, one, "");
+            const next = withFilterFromInput(filters, one, "");
             if (typeof next !== "string") onChange(next);
           }}
         >
           <span className={styles.kind}>{filterNames[one]}</span>
-          <span className={styles.value}>{nameText(text)}</span>
+          <span className={styles.value}>{shortNameText(text)}</span>
           <X size={12} aria-hidden="true" />
         </button>
       ))}

@@ -1,19 +1,19 @@
 import type { FlowEntry } from "./entry";
-import { nameText } from "./entryTexts";
+import { shortNameText } from "./entryTexts";
 import styles from "./LaneCell.module.css";
-import { arrowOf, laneMiddle, serverPeer } from "./lanes";
+import { arrowOfHop, laneMiddle, peerOfServer } from "./lanes";
 
 /** Notes of entries that the server did not forward. */
-const notForwarded = new Set(["dropped", "late", "duplicate", "orphaned", "malformed"]);
+const notForwardedNotes = new Set(["dropped", "late", "duplicate", "orphaned", "malformed"]);
 
 /** Draws an entry as an arrow from the sender's lane to the receiver's, or as a mark on the server's lane. */
 export function LaneCell({ entry }: { entry: FlowEntry }) {
-  const arrow = arrowOf(entry.hop);
+  const arrow = arrowOfHop(entry.hop);
   if (arrow === null) {
     return (
       <div className={styles.lanes}>
         <span className={styles.note} style={{ left: `${laneMiddle("server") * 100}%` }}>
-          {nameText(entry.hop) || "no entry"}
+          {shortNameText(entry.hop) || "no entry"}
         </span>
       </div>
     );
@@ -22,9 +22,9 @@ export function LaneCell({ entry }: { entry: FlowEntry }) {
   const to = laneMiddle(arrow.to);
   const names = [
     styles.arrow,
-    styles[serverPeer(arrow)],
+    styles[peerOfServer(arrow)],
     to < from ? styles.back : "",
-    notForwarded.has(entry.note) ? styles.lost : "",
+    notForwardedNotes.has(entry.note) ? styles.lost : "",
   ];
   const place = { left: `${Math.min(from, to) * 100}%`, width: `${Math.abs(to - from) * 100}%` };
   return (

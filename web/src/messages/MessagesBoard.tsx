@@ -1,17 +1,17 @@
 import { type KeyboardEvent, useRef, useState } from "react";
 import { Problem } from "../api/Problem";
-import { BeginningContext } from "./clock";
+import { TraceBeginningContext } from "./clock";
 import { EntryList } from "./EntryList";
 import { EntryPanel } from "./EntryPanel";
 import { FilterBar } from "./FilterBar";
 import styles from "./Flow.module.css";
-import { type FilterKind, type Filters, hasFilter, withFilter } from "./filters";
+import { type FilterKind, type Filters, hasFilter, withFilterFromInput } from "./filters";
 import type { FlowModel } from "./flowModel";
 import { StatisticsTable } from "./StatisticsTable";
 import { ToolBar } from "./ToolBar";
 import { useBeginningTime } from "./useBeginningTime";
 import { useFlowView } from "./useFlowModel";
-import { type LiveOptions, useLiveTrace } from "./useLiveTrace";
+import { type LiveTraceOptions, useLiveTrace } from "./useLiveTrace";
 import { useRowSearch } from "./useRowSearch";
 import { useSelection } from "./useSelection";
 
@@ -19,7 +19,7 @@ interface Props {
   model: FlowModel;
   /** Path of the /watch WebSocket; null: the trace has ended. */
   watch: string | null;
-  live: LiveOptions;
+  live: LiveTraceOptions;
 }
 
 /** The filters, the list of messages and the details of the selected message. */
@@ -39,7 +39,7 @@ export function MessagesBoard({ model, watch, live: options }: Props) {
     selection.reset();
   };
   const onAddFilter = (kind: FilterKind, value: string) => {
-    const next = withFilter(view.filters, kind, value);
+    const next = withFilterFromInput(view.filters, kind, value);
     if (typeof next !== "string") filterBy(next);
   };
   const onNextOdd = (step: 1 | -1) => {
@@ -63,7 +63,7 @@ export function MessagesBoard({ model, watch, live: options }: Props) {
   };
   const { entry } = selection;
   return (
-    <BeginningContext value={beginning}>
+    <TraceBeginningContext value={beginning}>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys of what is inside */}
       <div ref={root} className={styles.flow} onKeyDown={onKeyDown}>
         <div className={styles.bars}>
@@ -119,6 +119,6 @@ export function MessagesBoard({ model, watch, live: options }: Props) {
           )}
         </div>
       </div>
-    </BeginningContext>
+    </TraceBeginningContext>
   );
 }

@@ -11,7 +11,7 @@ import ShieldAlert from "lucide-react/icons/shield-exclamation-point";
 import Tag from "lucide-react/icons/tag";
 import TimerOff from "lucide-react/icons/timer-off";
 import Unlink from "lucide-react/icons/unlink";
-import { nameText } from "./entryTexts";
+import { shortNameText } from "./entryTexts";
 import styles from "./Mark.module.css";
 import type { Oddity } from "./oddity";
 
@@ -35,7 +35,7 @@ export function OddityMark({ oddity, more = "" }: { oddity: Oddity; more?: strin
   return (
     <span className={`${styles.mark} ${styles[oddity.tone]}`}>
       <Icon aria-hidden="true" />
-      {nameText(oddity.label)}
+      {shortNameText(oddity.label)}
       {more}
     </span>
   );

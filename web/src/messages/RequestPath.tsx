@@ -1,9 +1,9 @@
 import { plainName } from "../text/displayText";
 import styles from "./EntryPanel.module.css";
 import type { FlowRequest } from "./entry";
-import { nameText } from "./entryTexts";
+import { shortNameText } from "./entryTexts";
 import { OddityMark } from "./OddityMark";
-import { faultOf } from "./oddity";
+import { oddityOfRequest } from "./oddity";
 
 interface Props {
   request: FlowRequest;
@@ -13,20 +13,20 @@ interface Props {
   onSeq: (seq: number) => void;
 }
 
-const stepNames = ["asked", "sent", "replied", "answered", "late reply"];
+const requestStepNames = ["asked", "sent", "replied", "answered", "late reply"];
 const runStepNames = ["asked", "queued", "began", "ended", "late"];
 
 /** Shows a request: links to its entries in the trace, and how its time is divided between the hops. */
 export function RequestPath({ request, selectedSeq, complete, onSeq }: Props) {
-  const names = request.kind === "run" ? runStepNames : stepNames;
-  const fault = faultOf(request, complete);
+  const names = request.kind === "run" ? runStepNames : requestStepNames;
+  const fault = oddityOfRequest(request, complete);
   const way = request.seqs.flatMap((seq, i) => (seq > 0 ? [{ seq, name: names[i] ?? "" }] : []));
   const seen = way.filter(({ seq }, i) => way.findIndex((one) => one.seq === seq) === i);
   return (
     <div className={styles.request}>
       <p className={styles.of}>
-        {`${nameText(request.kind) || "request"} `}
-        <b>{nameText(request.action)}</b>
+        {`${shortNameText(request.kind) || "request"} `}
+        <b>{shortNameText(request.action)}</b>
         {fault !== null && <OddityMark oddity={fault} />}
       </p>
       <p className={styles.delay}>{plainName(request.text, 400)}</p>
@@ -62,7 +62,7 @@ function HopTimesBar({ request: { hops } }: { request: FlowRequest }) {
           // biome-ignore lint/suspicious/noArrayIndexKey: a hop may occur twice, and the order is fixed
           key={i}
           className={styles[hop === "run" ? "kernel" : hop] ?? ""}
-          title={nameText(hop)}
+          title={shortNameText(hop)}
           style={{ flexGrow: Math.max(0, ms) / all }}
         />
       ))}

@@ -2,13 +2,13 @@ import Hourglass from "lucide-react/icons/hourglass";
 import { useContext } from "react";
 import { plainName } from "../text/displayText";
 import { useNow } from "../ui/useNow";
-import { BeginningContext } from "./clock";
+import { TraceBeginningContext } from "./clock";
 import styles from "./Delay.module.css";
 import type { FlowRequest } from "./entry";
-import { waitText } from "./entryTexts";
+import { requestWaitText } from "./entryTexts";
 import markStyles from "./Mark.module.css";
 import { OddityMark } from "./OddityMark";
-import { faultOf, isPending } from "./oddity";
+import { isRequestPending, oddityOfRequest } from "./oddity";
 
 interface Props {
   request: FlowRequest;
@@ -20,8 +20,8 @@ interface Props {
 
 /** Shows the result of a request with its delay by hop, or how long it has been waiting for an answer. */
 export function RequestResult({ request, askedMs, complete }: Props) {
-  if (isPending(request, complete)) return <WaitingTime request={request} askedMs={askedMs} />;
-  const fault = faultOf(request, complete);
+  if (isRequestPending(request, complete)) return <WaitingTime request={request} askedMs={askedMs} />;
+  const fault = oddityOfRequest(request, complete);
   const prefixLength = fault !== null && request.text.startsWith(`${fault.label} after`) ? fault.label.length + 1 : 0;
   return (
     <>
@@ -34,7 +34,7 @@ export function RequestResult({ request, askedMs, complete }: Props) {
 }
 
 function WaitingTime({ request, askedMs }: Omit<Props, "complete">) {
-  const beginning = useContext(BeginningContext);
+  const beginning = useContext(TraceBeginningContext);
   const now = useNow(beginning !== null);
   return (
     <>
@@ -43,7 +43,7 @@ function WaitingTime({ request, askedMs }: Omit<Props, "complete">) {
         waiting
       </span>
       <span className={styles.delay}>
-        {beginning === null ? "no answer yet" : waitText(request, now - beginning - askedMs)}
+        {beginning === null ? "no answer yet" : requestWaitText(request, now - beginning - askedMs)}
       </span>
     </>
   );

@@ -3,10 +3,10 @@ import { useEffect, useState } from "react";
 import { Problem } from "../api/Problem";
 import { useLoad } from "../api/useLoad";
 import { IconButton } from "../ui/Button";
-import { delayText, nameText } from "./entryTexts";
+import { delayText, shortNameText } from "./entryTexts";
 import type { Filters } from "./filters";
 import styles from "./StatisticsTable.module.css";
-import { readStatistics } from "./statistics";
+import { computeTraceStatistics } from "./statistics";
 
 interface Props {
   base: string;
@@ -22,7 +22,7 @@ export function StatisticsTable({ base, filters, onClose }: Props) {
   const key = `${base} ${JSON.stringify(filters)}`;
   // biome-ignore lint/correctness/useExhaustiveDependencies: resets when a new trace or filter is loaded
   useEffect(() => setDone(0), [key]);
-  const { data, error, reload } = useLoad(key, (signal) => readStatistics(base, filters, setDone, signal));
+  const { data, error, reload } = useLoad(key, (signal) => computeTraceStatistics(base, filters, setDone, signal));
   return (
     <section className={styles.statistics} aria-label="Statistics">
       <IconButton label="Close statistics" className={styles.close ?? ""} onClick={onClose}>
@@ -50,8 +50,8 @@ export function StatisticsTable({ base, filters, onClose }: Props) {
             <tbody>
               {data.map((line) => (
                 <tr key={`${line.kind} ${line.action}`}>
-                  <td>{nameText(line.kind)}</td>
-                  <th scope="row">{nameText(line.action)}</th>
+                  <td>{shortNameText(line.kind)}</td>
+                  <th scope="row">{shortNameText(line.action)}</th>
                   <td>{line.count.toLocaleString("en")}</td>
                   <td>{delayText(line.p50)}</td>
                   <td>{delayText(line.p99)}</td>

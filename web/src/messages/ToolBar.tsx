@@ -8,11 +8,11 @@ import type { FlowView } from "./flowModel";
 import { GoToField } from "./GoToField";
 import styles from "./ToolBar.module.css";
 import type { TracePosition } from "./tracePosition";
-import type { LiveState } from "./useLiveTrace";
+import type { LiveTraceState } from "./useLiveTrace";
 
 interface Props {
   view: FlowView;
-  live: LiveState;
+  live: LiveTraceState;
   /** Progress or failure of a search; "" for none. */
   searchStatus: string;
   /** Shows or hides stream frames. */
@@ -27,13 +27,13 @@ interface Props {
 export function ToolBar({ view, live, searchStatus, onStreams, onGo, onNextOdd, statistics, onStatistics }: Props) {
   return (
     <div className={styles.bar}>
-      <span className={styles.count}>{countText(view)}</span>
+      <span className={styles.count}>{messageCountText(view)}</span>
       <label
         className={styles.streams}
         title="Pieces of the model's replies as they arrive. Each complete reply follows."
       >
         <input type="checkbox" checked={view.filters.streams} onChange={(event) => onStreams(event.target.checked)} />
-        {streamsText(view)}
+        {hiddenStreamPiecesText(view)}
       </label>
       {live.state === "following" && <span className={styles.live}>live</span>}
       {live.state === "lost" && (
@@ -71,13 +71,13 @@ export function ToolBar({ view, live, searchStatus, onStreams, onGo, onNextOdd, 
   );
 }
 
-function countText({ count, end, hidden, filters }: FlowView): string {
+function messageCountText({ count, end, hidden, filters }: FlowView): string {
   if (count === null) return "…";
   const all = formatCountOf(end, "message");
   const some = hasFilter(filters) || (hidden !== null && hidden > 0);
   return some ? `${count.toLocaleString("en")} of ${all}` : all;
 }
 
-function streamsText({ hidden }: FlowView): string {
+function hiddenStreamPiecesText({ hidden }: FlowView): string {
   return hidden === null || hidden === 0 ? "stream pieces" : `stream pieces: ${hidden.toLocaleString("en")} hidden`;
 }

@@ -1,15 +1,15 @@
 import { createContext } from "react";
-import { timeOf } from "../json/values";
+import { parseTimeMs } from "../json/values";
 import type { Entry } from "../protocol/messages";
 
 /** When the displayed trace began, in milliseconds since 1970; null if unknown. */
-export const BeginningContext = createContext<number | null>(null);
+export const TraceBeginningContext = createContext<number | null>(null);
 
 /**
  * Returns when a trace began, in milliseconds since 1970, computed from one of its entries; null if
  * the entry has no times.
  */
-export function beginningOf(entry: Entry | undefined): number | null {
-  const at = timeOf(entry?.wall);
+export function traceBeginningOf(entry: Entry | undefined): number | null {
+  const at = parseTimeMs(entry?.wall);
   return at === null || entry?.t_ns === undefined ? null : at - entry.t_ns / 1e6;
 }

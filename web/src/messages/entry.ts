@@ -68,11 +68,11 @@ export interface FlowPage {
 }
 
 /** Converts a page of the flow from the API's format. Entries without a valid number are left out. */
-export function pageOf(page: WirePage): FlowPage {
+export function flowPageOf(page: WirePage): FlowPage {
   const requests = Object.entries(page.requests);
   return {
-    entries: page.entries.filter(({ seq }) => isSeq(seq)).map(entryOf),
-    requests: new Map(requests.map(([first, request]) => [Number(first), requestOf(Number(first), request)])),
+    entries: page.entries.filter(({ seq }) => isEntryNumber(seq)).map(flowEntryOf),
+    requests: new Map(requests.map(([first, request]) => [Number(first), flowRequestOf(Number(first), request)])),
     count: page.count ?? null,
     hidden: page.hidden ?? null,
     next: page.next,
@@ -82,11 +82,11 @@ export function pageOf(page: WirePage): FlowPage {
 }
 
 /** Reports whether a number is a valid entry number: a positive safe integer. */
-function isSeq(n: number | undefined): n is number {
+function isEntryNumber(n: number | undefined): n is number {
   return Number.isSafeInteger(n) && Number(n) > 0;
 }
 
-function entryOf(entry: WireEntry): FlowEntry {
+function flowEntryOf(entry: WireEntry): FlowEntry {
   return {
     seq: entry.seq,
     ms: entry.t_ns / 1e6,
@@ -98,14 +98,14 @@ function entryOf(entry: WireEntry): FlowEntry {
     cellId: entry.cell_id ?? "",
     bytes: entry.bytes,
     note: entry.note ?? "",
-    ref: isSeq(entry.ref) ? entry.ref : null,
-    cause: isSeq(entry.cause) ? entry.cause : null,
+    ref: isEntryNumber(entry.ref) ? entry.ref : null,
+    cause: isEntryNumber(entry.cause) ? entry.cause : null,
     label: entry.label ?? "",
-    requests: [...new Set((entry.requests ?? []).filter(isSeq))],
+    requests: [...new Set((entry.requests ?? []).filter(isEntryNumber))],
   };
 }
 
-function requestOf(first: number, request: WireRequest): FlowRequest {
+function flowRequestOf(first: number, request: WireRequest): FlowRequest {
   return {
     first,
     kind: request.kind,

@@ -11,16 +11,16 @@ const maxIdChars = 12;
 const longPauseMs = 1000;
 
 /** Formats milliseconds since the trace began as seconds: "+12.345". */
-export function timeText(ms: number): string {
+export function traceTimeText(ms: number): string {
   return `+${(ms / 1000).toFixed(3)}`;
 }
 
-export function nameText(text: string): string {
+export function shortNameText(text: string): string {
   return plainName(text, maxNameChars);
 }
 
 /** Shortens an id in the same way as `assay trace`. */
-export function idText(id: string): string {
+export function shortIdText(id: string): string {
   return plainName(id, maxIdChars);
 }
 
@@ -28,26 +28,26 @@ export function idText(id: string): string {
  * Returns what an entry is about besides its type: an action, the type of an event, or the state of
  * the session; "" if nothing.
  */
-export function aboutText(entry: FlowEntry): string {
-  return nameText(entry.action || entry.label);
+export function entrySubjectText(entry: FlowEntry): string {
+  return shortNameText(entry.action || entry.label);
 }
 
 /**
  * Returns the milliseconds since the previous entry; null if the pause is short, or if an entry in
  * between is hidden.
  */
-export function pauseBefore(before: FlowEntry | null, entry: FlowEntry): number | null {
+export function pauseBeforeEntry(before: FlowEntry | null, entry: FlowEntry): number | null {
   if (before === null || before.seq !== entry.seq - 1) return null;
   const ms = entry.ms - before.ms;
   return ms >= longPauseMs ? ms : null;
 }
 
 /** Returns what a request is waiting for and for how long. ms is the time in milliseconds. */
-export function waitText(request: FlowRequest, ms: number): string {
+export function requestWaitText(request: FlowRequest, ms: number): string {
   const time = formatDuration(Math.floor(Math.max(0, ms) / 1000) * 1000);
   if (request.slowest === "run") return `running for ${time}`;
   if (request.slowest === "queue") return `waiting in the queue for ${time}`;
-  return `waiting for ${nameText(request.slowest) || "an answer"} for ${time}`;
+  return `waiting for ${shortNameText(request.slowest) || "an answer"} for ${time}`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { problem } from "../api/fakeServer";
+import { problemResponse } from "../api/fakeServer";
 
 /** A trace for tests that answers requests for /flow and /trace. */
 export class FakeTrace {
@@ -16,7 +16,7 @@ export class FakeTrace {
 
   /** Answers /flow. Any filter but streams=false matches every tenth entry. */
   readonly flow = (url: URL): unknown => {
-    if (this.isBroken) return problem(500, "unreadable", "the trace is damaged");
+    if (this.isBroken) return problemResponse(500, "unreadable", "the trace is damaged");
     const number = (name: string, otherwise: number) => Number(url.searchParams.get(name) ?? otherwise);
     const picked = ["text", "tx", "action", "hop", "cell", "late"].some((name) => url.searchParams.has(name));
     const whole = url.searchParams.get("streams") !== "false";
@@ -25,7 +25,7 @@ export class FakeTrace {
     const behind = shown.filter((seq) => seq >= number("from", 1)).slice(number("skip", 0));
     const rows = behind.slice(0, number("limit", 500));
     return {
-      entries: rows.map((seq) => ({ ...entryOf(seq), ...this.overrides.get(seq) })),
+      entries: rows.map((seq) => ({ ...fakeEntryFields(seq), ...this.overrides.get(seq) })),
       requests: this.requests,
       ...(picked || !whole ? { count: shown.length } : {}),
       ...(whole ? {} : { hidden: all.length - shown.length }),
@@ -41,12 +41,12 @@ export class FakeTrace {
     const seq = Number(url.searchParams.get("from") ?? 1);
     const msg = { type: "cell_output", of: seq };
     return {
-      entries: [{ ...entryOf(seq), wall: "2026-11-20T14:00:00Z", msg, ...this.overrides.get(seq) }],
+      entries: [{ ...fakeEntryFields(seq), wall: "2026-11-20T14:00:00Z", msg, ...this.overrides.get(seq) }],
       next: null,
     };
   };
 }
 
-function entryOf(seq: number): Record<string, unknown> {
+function fakeEntryFields(seq: number): Record<string, unknown> {
   return { seq, t_ns: seq * 1e6, hop: "kernel>server", type: "cell_output", cell_id: "c1", bytes: 100 };
 }

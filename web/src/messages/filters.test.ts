@@ -1,10 +1,17 @@
 import { expect, test } from "vitest";
 import { withQuery } from "../api/client";
-import { activeFilters, hasFilter, initialFilters, noFilters, queryParameters, withFilter } from "./filters";
+import {
+  activeFilters,
+  flowQueryOfFilters,
+  hasFilter,
+  initialFilters,
+  noFilters,
+  withFilterFromInput,
+} from "./filters";
 import { parsePosition } from "./tracePosition";
 
 test("no filters give no query parameters", () => {
-  expect(withQuery("/flow", queryParameters(noFilters))).toBe("/flow");
+  expect(withQuery("/flow", flowQueryOfFilters(noFilters))).toBe("/flow");
   expect(hasFilter(noFilters)).toBe(false);
 });
 
@@ -18,33 +25,33 @@ test("filters become query parameters", () => {
     cell: "",
     late: 5000,
   };
-  expect(withQuery("/flow", queryParameters(filters))).toBe(
+  expect(withQuery("/flow", flowQueryOfFilters(filters))).toBe(
     "/flow?text=Gr%C3%B6%C3%9Fe+%22&tx=tx_1%E2%80%A6&action=a%26b&hop=agent%3Eserver&late=5000",
   );
 });
 
 test("hidden stream frames are excluded by a parameter", () => {
-  expect(withQuery("/flow", queryParameters(initialFilters))).toBe("/flow?streams=false");
+  expect(withQuery("/flow", flowQueryOfFilters(initialFilters))).toBe("/flow?streams=false");
   expect(hasFilter(initialFilters)).toBe(false);
   expect(activeFilters(initialFilters)).toEqual([]);
 });
 
 test("input is trimmed, and empty input removes a filter", () => {
-  expect(withFilter(noFilters, "tx", "  tx_1\n")).toEqual({ ...noFilters, tx: "tx_1" });
-  expect(withFilter({ ...noFilters, tx: "tx_1", late: 3 }, "tx", "")).toEqual({ ...noFilters, late: 3 });
-  expect(withFilter({ ...noFilters, late: 3 }, "late", " ")).toEqual(noFilters);
+  expect(withFilterFromInput(noFilters, "tx", "  tx_1\n")).toEqual({ ...noFilters, tx: "tx_1" });
+  expect(withFilterFromInput({ ...noFilters, tx: "tx_1", late: 3 }, "tx", "")).toEqual({ ...noFilters, late: 3 });
+  expect(withFilterFromInput({ ...noFilters, late: 3 }, "late", " ")).toEqual(noFilters);
 });
 
 test.each(["0", "-1", "1.5", "soon", "1e99", "NaN"])("%s is not a number of milliseconds", (written) => {
-  expect(withFilter(noFilters, "late", written)).toMatch(/milliseconds/);
+  expect(withFilterFromInput(noFilters, "late", written)).toMatch(/milliseconds/);
 });
 
 test("a delay in milliseconds may have a unit", () => {
-  expect(withFilter(noFilters, "late", "250 ms")).toEqual({ ...noFilters, late: 250 });
+  expect(withFilterFromInput(noFilters, "late", "250 ms")).toEqual({ ...noFilters, late: 250 });
 });
 
 test("a hop that the API does not know is refused", () => {
-  expect(withFilter(noFilters, "hop", "agent>moon")).toMatch(/Unknown hop/);
+  expect(withFilterFromInput(noFilters, "hop", "agent>moon")).toMatch(/Unknown hop/);
 });
 
 test("activeFilters lists each filter that is set", () => {

@@ -1,4 +1,4 @@
-import type { Query } from "../api/client";
+import type { QueryParameters } from "../api/client";
 import type { Hop } from "../protocol/messages";
 
 /** Filters of a trace's entries; an entry must match all filters that are set. "" and null mean not set. */
@@ -48,10 +48,10 @@ export const filterNames: Readonly<Record<FilterKind, string>> = {
 
 export const filterKinds = Object.keys(filterNames) as FilterKind[];
 
-const maxDelayMs = 9e12;
+const maxLateFilterMs = 9e12;
 
 /** Returns the query parameters of /flow for these filters. */
-export function queryParameters({ streams, ...picked }: Filters): Query {
+export function flowQueryOfFilters({ streams, ...picked }: Filters): QueryParameters {
   return streams ? picked : { ...picked, streams };
 }
 
@@ -64,12 +64,12 @@ export function hasFilter(filters: Filters): boolean {
  * Returns the filters with one set from the user's input, or removed if that is empty; an error
  * text if the input is not valid.
  */
-export function withFilter(filters: Filters, kind: FilterKind, written: string): Filters | string {
+export function withFilterFromInput(filters: Filters, kind: FilterKind, written: string): Filters | string {
   const value = written.trim();
   if (kind === "late") {
     const ms = Number(value.replace(/ *ms$/, ""));
     if (value === "") return { ...filters, late: null };
-    if (!Number.isInteger(ms) || ms < 1 || ms > maxDelayMs) return "Enter whole milliseconds, at least 1.";
+    if (!Number.isInteger(ms) || ms < 1 || ms > maxLateFilterMs) return "Enter whole milliseconds, at least 1.";
     return { ...filters, late: ms };
   }
   if (kind === "hop" && value !== "" && !hopNames.some((hop) => hop === value)) return "Unknown hop.";

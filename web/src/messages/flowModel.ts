@@ -1,6 +1,6 @@
 import type { FlowEntry, FlowRequest } from "./entry";
 import { type Filters, hasFilter, noFilters } from "./filters";
-import { loadFlowPage, rowCountOf } from "./loadFlowPage";
+import { loadFlowPage, rowCountOfPage } from "./loadFlowPage";
 import { PageCache, pageSize } from "./pageCache";
 
 /** What the components show of a trace: its row count, loading state and errors. */
@@ -25,10 +25,10 @@ const preloadRows = 100;
 /** Minimum number of milliseconds between page requests while scrolling. */
 const requestIntervalMs = 40;
 
-const maxActions = 200;
+const maxKnownActions = 200;
 
 /** If more entries than this were added to the trace, they are loaded only when they become visible. */
-const maxAddedEntries = 5000;
+const maxEagerlyLoadedEntries = 5000;
 
 /** The rows of a trace. Keeps the most recently viewed pages and loads others on demand. */
 export class FlowModel {
@@ -154,11 +154,11 @@ export class FlowModel {
     const page = await loadFlowPage(
       this.base,
       filters,
-      picked ? { limit: 1 } : { from: end + 1, limit: maxAddedEntries },
+      picked ? { limit: 1 } : { from: end + 1, limit: maxEagerlyLoadedEntries },
       signal,
     );
     if (page.end < end) return this.#reload(); // another trace has replaced this one
-    const count = rowCountOf(page);
+    const count = rowCountOfPage(page);
     if (picked || page.next !== null) this.#pages.markStale();
     else this.#pages.append(page, count - page.entries.length);
     const actions = this.#actionsWith(page.entries);
@@ -200,12 +200,12 @@ export class FlowModel {
     try {
       const page = await loadFlowPage(this.base, filters, { skip: number * pageSize, limit: pageSize }, load.signal);
       load.signal.throwIfAborted();
-      this.#pages.put(number, page, rowCountOf(page));
+      this.#pages.put(number, page, rowCountOfPage(page));
       if (number === 0 && !hasFilter(filters)) this.#begins = page.entries[0]?.ms ?? null;
       const { count, end } = this.#view;
       const grown = page.end >= end;
       this.#tell({
-        count: grown || count === null ? rowCountOf(page) : count,
+        count: grown || count === null ? rowCountOfPage(page) : count,
         hidden: grown || count === null ? page.hidden : this.#view.hidden,
         end: Math.max(end, page.end),
         complete: grown ? page.complete : this.#view.complete,
@@ -239,7 +239,7 @@ export class FlowModel {
   #actionsWith(entries: readonly FlowEntry[]): readonly string[] {
     const { actions } = this.#view;
     const all = new Set(actions);
-    for (const { action } of entries) if (action !== "" && all.size < maxActions) all.add(action);
+    for (const { action } of entries) if (action !== "" && all.size < maxKnownActions) all.add(action);
     return all.size === actions.length ? actions : [...all].sort();
   }
 

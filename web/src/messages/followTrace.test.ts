@@ -2,12 +2,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeSocket } from "../api/fakeSocket";
 import { followTrace } from "./followTrace";
 
-const eventSpies = { onGrowth: vi.fn(), onEnd: vi.fn(), onLost: vi.fn() };
+const growthEventSpies = { onGrowth: vi.fn(), onEnd: vi.fn(), onLost: vi.fn() };
 let nextSeq = 5;
 let stopFollowing: () => void = () => undefined;
 
 function startFollowing(): FakeSocket {
-  stopFollowing = followTrace("/watch?session=s", () => nextSeq, eventSpies);
+  stopFollowing = followTrace("/watch?session=s", () => nextSeq, growthEventSpies);
   return FakeSocket.newest();
 }
 
@@ -20,7 +20,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   FakeSocket.install();
   nextSeq = 5;
-  for (const f of Object.values(eventSpies)) f.mockClear();
+  for (const f of Object.values(growthEventSpies)) f.mockClear();
 });
 afterEach(() => {
   stopFollowing();
@@ -45,26 +45,26 @@ test("growth is reported at most four times a second", async () => {
     await vi.advanceTimersByTimeAsync(1);
   }
   await vi.advanceTimersByTimeAsync(500);
-  expect(eventSpies.onGrowth.mock.calls.length).toBeGreaterThanOrEqual(3);
-  expect(eventSpies.onGrowth.mock.calls.length).toBeLessThanOrEqual(5);
+  expect(growthEventSpies.onGrowth.mock.calls.length).toBeGreaterThanOrEqual(3);
+  expect(growthEventSpies.onGrowth.mock.calls.length).toBeLessThanOrEqual(5);
 });
 
 test("messages before the first new entry are not reported as growth", async () => {
   const socket = startFollowing();
   socket.send({ type: "trace", version: 1 });
   await vi.advanceTimersByTimeAsync(1000);
-  expect(eventSpies.onGrowth).not.toHaveBeenCalled();
+  expect(growthEventSpies.onGrowth).not.toHaveBeenCalled();
 });
 
 test("a lost connection is reported and reopened", async () => {
   const socket = startFollowing();
   socket.open();
   socket.end(1006);
-  expect(eventSpies.onLost).toHaveBeenLastCalledWith(expect.stringMatching(/lost/));
+  expect(growthEventSpies.onLost).toHaveBeenLastCalledWith(expect.stringMatching(/lost/));
   await vi.advanceTimersByTimeAsync(1000);
   expect(FakeSocket.newest()).not.toBe(socket);
   FakeSocket.newest().open();
-  expect(eventSpies.onLost).toHaveBeenLastCalledWith(null);
+  expect(growthEventSpies.onLost).toHaveBeenLastCalledWith(null);
 });
 
 test("a hidden page does not follow the trace", async () => {
@@ -80,8 +80,8 @@ test("a hidden page does not follow the trace", async () => {
 test("the end of the trace is reported once, after its last growth, and stops following", () => {
   const socket = startFollowing();
   socket.end(1000);
-  expect(eventSpies.onEnd).toHaveBeenCalledTimes(1);
-  expect(eventSpies.onGrowth).toHaveBeenCalledTimes(1);
+  expect(growthEventSpies.onEnd).toHaveBeenCalledTimes(1);
+  expect(growthEventSpies.onGrowth).toHaveBeenCalledTimes(1);
   setPageVisibility("hidden");
   setPageVisibility("visible");
   expect(FakeSocket.newest()).toBe(socket);
@@ -93,5 +93,5 @@ test("no event is reported after stop", async () => {
   stopFollowing();
   await vi.advanceTimersByTimeAsync(1000);
   expect(socket.closed).toBe(true);
-  expect(eventSpies.onGrowth).not.toHaveBeenCalled();
+  expect(growthEventSpies.onGrowth).not.toHaveBeenCalled();
 });

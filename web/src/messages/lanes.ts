@@ -7,7 +7,7 @@ export const lanes = ["console", "agent", "server", "kernel"] as const;
 export type Lane = (typeof lanes)[number];
 
 /** An arrow between two lanes. */
-export interface Arrow {
+export interface LaneArrow {
   from: Lane;
   to: Lane;
 }
@@ -16,7 +16,7 @@ export interface Arrow {
  * Returns the arrow of a hop such as "agent>server"; null for other hops, which are notes on the
  * server's lane.
  */
-export function arrowOf(hop: string): Arrow | null {
+export function arrowOfHop(hop: string): LaneArrow | null {
   const [from, to, ...rest] = hop.split(">").map((name) => lanes.find((lane) => lane === name));
   return from !== undefined && to !== undefined && from !== to && rest.length === 0 ? { from, to } : null;
 }
@@ -27,6 +27,6 @@ export function laneMiddle(lane: Lane): number {
 }
 
 /** Returns which peer of the server an arrow begins or ends at; it determines the arrow's colour. */
-export function serverPeer({ from, to }: Arrow): Lane {
+export function peerOfServer({ from, to }: LaneArrow): Lane {
   return from === "server" ? to : from;
 }

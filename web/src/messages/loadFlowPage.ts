@@ -1,7 +1,7 @@
-import { getJSON, type Query } from "../api/client";
+import { getJSON, type QueryParameters } from "../api/client";
 import { flowPageSchema } from "../protocol/api.gen";
-import { type FlowPage, pageOf } from "./entry";
-import { type Filters, queryParameters } from "./filters";
+import { type FlowPage, flowPageOf } from "./entry";
+import { type Filters, flowQueryOfFilters } from "./filters";
 
 /**
  * Loads a page of the flow: from row query.skip, or from entry number query.from. base is the path
@@ -10,13 +10,15 @@ import { type Filters, queryParameters } from "./filters";
 export async function loadFlowPage(
   base: string,
   filters: Filters,
-  query: Query & { limit: number },
+  query: QueryParameters & { limit: number },
   signal: AbortSignal,
 ): Promise<FlowPage> {
-  return pageOf(await getJSON(`${base}/flow`, flowPageSchema, { ...queryParameters(filters), ...query }, signal));
+  return flowPageOf(
+    await getJSON(`${base}/flow`, flowPageSchema, { ...flowQueryOfFilters(filters), ...query }, signal),
+  );
 }
 
 /** Returns the total number of rows in a response. */
-export function rowCountOf(page: FlowPage): number {
+export function rowCountOfPage(page: FlowPage): number {
   return page.count ?? page.end;
 }

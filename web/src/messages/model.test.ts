@@ -3,7 +3,7 @@ import { type FakeServer, fakeServer } from "../api/fakeServer";
 import { FakeTrace } from "./fakeTrace";
 import { noFilters } from "./filters";
 import { FlowModel } from "./flowModel";
-import { findOddRow, findRow } from "./scanRows";
+import { findFirstRow, findOddRow } from "./scanRows";
 
 const sessionPath = "/api/sessions/s";
 let fakeTrace: FakeTrace;
@@ -17,8 +17,8 @@ function serveTrace(length: number): void {
 }
 
 const waitForRequests = () => vi.advanceTimersByTimeAsync(200);
-const requestedSkips = () => apiServer.requests.map((url) => url.searchParams.get("skip"));
-const sessionHopFilter = { ...noFilters, hop: "session" };
+const requestedSkipParameters = () => apiServer.requests.map((url) => url.searchParams.get("skip"));
+const sessionHopFilters = { ...noFilters, hop: "session" };
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => {
@@ -31,16 +31,16 @@ test("only the pages around the visible rows are requested", async () => {
   serveTrace(100_000);
   flowModel.setVisibleRows(0, 30);
   await waitForRequests();
-  expect(requestedSkips()).toEqual(["0"]);
+  expect(requestedSkipParameters()).toEqual(["0"]);
   expect(flowModel.get()).toMatchObject({ count: 100_000, end: 100_000, complete: true, problem: null });
   flowModel.setVisibleRows(50_450, 50_480);
   await waitForRequests();
-  expect(requestedSkips()).toEqual(["0", "50000", "50500"]);
+  expect(requestedSkipParameters()).toEqual(["0", "50000", "50500"]);
   expect(flowModel.entryAt(50_460)?.seq).toBe(50_461);
   expect(flowModel.entryAt(20_000)).toBeNull();
   flowModel.setVisibleRows(50_450, 50_480);
   await waitForRequests();
-  expect(requestedSkips()).toHaveLength(3);
+  expect(requestedSkipParameters()).toHaveLength(3);
 });
 
 test("requests for pages scrolled past are cancelled and repeated on return", async () => {
@@ -128,7 +128,7 @@ test("entries added far from loaded pages leave no page without its beginning", 
   await flowModel.loadAdded();
   expect(flowModel.entryAt(5_599)?.seq).toBe(5_600);
   fakeTrace.length = 5_700;
-  flowModel.setFilters(sessionHopFilter);
+  flowModel.setFilters(sessionHopFilters);
   await waitForRequests();
   flowModel.setFilters(noFilters);
   await waitForRequests();
@@ -179,7 +179,7 @@ test("a shorter trace is treated as a new trace", async () => {
 
 test("with filters the rows are the matching entries, and growth reloads them all", async () => {
   serveTrace(6000);
-  flowModel.setFilters(sessionHopFilter);
+  flowModel.setFilters(sessionHopFilters);
   await waitForRequests();
   expect(apiServer.requests.at(-1)?.searchParams.get("hop")).toBe("session");
   expect(flowModel.get()).toMatchObject({ count: 600, end: 6000 });
@@ -233,10 +233,10 @@ test("the search finds the next problem at any distance in both directions", asy
 test("a time is found by binary search", async () => {
   serveTrace(100_000);
   const { signal } = new AbortController();
-  const at = await findRow(sessionPath, noFilters, ({ ms }) => ms >= 70_000.5, signal);
+  const at = await findFirstRow(sessionPath, noFilters, ({ ms }) => ms >= 70_000.5, signal);
   expect(at?.entry.seq).toBe(70_001);
   expect(apiServer.requests.length).toBeLessThan(20);
-  expect((await findRow(sessionPath, noFilters, ({ ms }) => ms > 1e12, signal))?.row).toBe(99_999);
+  expect((await findFirstRow(sessionPath, noFilters, ({ ms }) => ms > 1e12, signal))?.row).toBe(99_999);
   serveTrace(0);
-  expect(await findRow(sessionPath, noFilters, () => true, signal)).toBeNull();
+  expect(await findFirstRow(sessionPath, noFilters, () => true, signal)).toBeNull();
 });

@@ -1,13 +1,13 @@
 import type { FlowEntry, FlowRequest } from "./entry";
 
-export type Tone = "plain" | "warn" | "bad";
+export type OddityTone = "plain" | "warn" | "bad";
 
 /** A short label for what is unusual about an entry or about the result of a request. */
 export interface Oddity {
   /** Name of the icon. */
   icon: string;
   label: string;
-  tone: Tone;
+  tone: OddityTone;
 }
 
 const noteOddities: Readonly<Record<string, Oddity>> = {
@@ -31,12 +31,12 @@ export function oddityOfNote(note: string): Oddity | null {
 }
 
 /** Reports whether a request is unanswered and can still be answered. */
-export function isPending(request: FlowRequest, complete: boolean): boolean {
+export function isRequestPending(request: FlowRequest, complete: boolean): boolean {
   return request.state === "unanswered" && !complete;
 }
 
 /** Returns the label of what went wrong with a request; null if nothing has so far. */
-export function faultOf(request: FlowRequest, complete: boolean): Oddity | null {
+export function oddityOfRequest(request: FlowRequest, complete: boolean): Oddity | null {
   switch (request.state) {
     case "timed_out":
       return { icon: "timed_out", label: "timed out", tone: "bad" };
@@ -53,7 +53,7 @@ export function faultOf(request: FlowRequest, complete: boolean): Oddity | null 
  * Reports whether the search for problems should stop at an entry. own is the request that begins
  * with the entry.
  */
-export function isOdd(entry: FlowEntry, own: FlowRequest | null, complete: boolean): boolean {
+export function isOddEntry(entry: FlowEntry, own: FlowRequest | null, complete: boolean): boolean {
   const note = oddityOfNote(entry.note);
-  return (note !== null && note.tone !== "plain") || (own !== null && faultOf(own, complete) !== null);
+  return (note !== null && note.tone !== "plain") || (own !== null && oddityOfRequest(own, complete) !== null);
 }

@@ -3,7 +3,7 @@ import type { FlowEntry, FlowPage, FlowRequest } from "./entry";
 /** Number of rows in a page. */
 export const pageSize = 500;
 
-const maxPages = 40;
+const maxCachedPages = 40;
 
 interface CachedPage {
   entries: readonly FlowEntry[];
@@ -88,7 +88,7 @@ export class PageCache {
 
   #letGo(): void {
     for (const oldest of this.#held.keys()) {
-      if (this.#held.size <= maxPages) return;
+      if (this.#held.size <= maxCachedPages) return;
       this.#held.delete(oldest);
     }
   }

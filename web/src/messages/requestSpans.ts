@@ -1,5 +1,5 @@
 import type { FlowEntry, FlowRequest } from "./entry";
-import { faultOf, isPending, type Tone } from "./oddity";
+import { isRequestPending, type OddityTone, oddityOfRequest } from "./oddity";
 
 /** The line that connects the entries of a request in the margin, from its first entry to its last. */
 export interface RequestSpan {
@@ -9,20 +9,20 @@ export interface RequestSpan {
   last: number;
   /** Which of the parallel lines, from 0. */
   track: number;
-  tone: Tone;
+  tone: OddityTone;
 }
 
 /** Maximum number of lines side by side. A request that finds no free place has no line. */
-export const maxTracks = 4;
+export const maxLineTracks = 4;
 
 /** The part of a request's line beside one row. */
-export interface LinePart {
+export interface RequestLinePart {
   track: number;
   /** Number of the request's first entry. */
   request: number;
   part: "start" | "middle" | "end" | "pass";
   /** The result of the request. */
-  tone: Tone;
+  tone: OddityTone;
   /** It is a request of the selected entry. */
   isHighlighted: boolean;
 }
@@ -31,18 +31,18 @@ export interface LinePart {
  * Assigns each request with more than one entry to a line position that is free for the duration of
  * the request.
  */
-export function spansOf(requests: readonly FlowRequest[], complete: boolean): readonly RequestSpan[] {
+export function requestSpansOf(requests: readonly FlowRequest[], complete: boolean): readonly RequestSpan[] {
   const spans: RequestSpan[] = [];
   const free: number[] = [];
   for (const request of requests.toSorted((a, b) => a.first - b.first)) {
-    const waits = isPending(request, complete);
+    const waits = isRequestPending(request, complete);
     const last = waits ? Number.POSITIVE_INFINITY : Math.max(request.first, ...request.seqs);
     if (last === request.first) continue;
     let track = 0;
-    while (track < maxTracks && (free[track] ?? 0) >= request.first) track++;
-    if (track === maxTracks) continue;
+    while (track < maxLineTracks && (free[track] ?? 0) >= request.first) track++;
+    if (track === maxLineTracks) continue;
     free[track] = last;
-    const tone = waits ? "warn" : (faultOf(request, complete)?.tone ?? "plain");
+    const tone = waits ? "warn" : (oddityOfRequest(request, complete)?.tone ?? "plain");
     spans.push({ first: request.first, last, track, tone });
   }
   return spans;
@@ -61,7 +61,7 @@ export function linePartsOf(
   spans: readonly RequestSpan[],
   { seq, requests }: FlowEntry,
   highlighted: readonly number[],
-): readonly LinePart[] {
+): readonly RequestLinePart[] {
   return spansWithin(spans, seq, seq).map(({ first, last, track, tone }) => {
     const part = seq === first ? "start" : seq === last ? "end" : requests.includes(first) ? "middle" : "pass";
     return { track, request: first, part, tone, isHighlighted: highlighted.includes(first) };
@@ -69,6 +69,6 @@ export function linePartsOf(
 }
 
 /** Reports whether two rows have the same parts of request lines. */
-export function isSameLineParts(a: readonly LinePart[], b: readonly LinePart[]): boolean {
+export function isSameLineParts(a: readonly RequestLinePart[], b: readonly RequestLinePart[]): boolean {
   return a.length === b.length && a.every((one, i) => JSON.stringify(one) === JSON.stringify(b[i]));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { RowGeometry } from "./rowGeometry";
 
-function newGeometry(count: number, limit?: number): RowGeometry {
+function newRowGeometry(count: number, limit?: number): RowGeometry {
   const geometry = new RowGeometry(20, limit);
   geometry.resize(count, 200);
   return geometry;
@@ -16,7 +16,7 @@ function firstVisibleRowOffset(geometry: RowGeometry, scrollTop: number): number
 }
 
 test("rows that fit are at their exact positions", () => {
-  const geometry = newGeometry(1000);
+  const geometry = newRowGeometry(1000);
   expect(geometry.height).toBe(20_000);
   geometry.onScrolledTo(510);
   expect(geometry.rows).toEqual({ first: 25, last: 35 });
@@ -26,12 +26,12 @@ test("rows that fit are at their exact positions", () => {
 });
 
 test("an empty list has no visible rows", () => {
-  expect(newGeometry(0).rows).toEqual({ first: 0, last: -1 });
-  expect(newGeometry(1).rows).toEqual({ first: 0, last: 0 });
+  expect(newRowGeometry(0).rows).toEqual({ first: 0, last: -1 });
+  expect(newRowGeometry(1).rows).toEqual({ first: 0, last: 0 });
 });
 
 test("showing a row scrolls as little as possible", () => {
-  const geometry = newGeometry(1000);
+  const geometry = newRowGeometry(1000);
   geometry.goTo(1000);
   expect(geometry.topFor(49)).toBe(980);
   expect(geometry.topFor(55)).toBe(1000);
@@ -43,7 +43,7 @@ describe("more rows than fit into the highest element", () => {
   const limit = 100_000;
 
   test("the scrollbar covers all rows", () => {
-    const geometry = newGeometry(count, limit);
+    const geometry = newRowGeometry(count, limit);
     expect(geometry.height).toBe(limit);
     geometry.onScrolledTo(limit - 200);
     expect(geometry.rows.last).toBe(count - 1);
@@ -54,7 +54,7 @@ describe("more rows than fit into the highest element", () => {
   });
 
   test("a short scroll moves the rows by the same distance", () => {
-    const geometry = newGeometry(count, limit);
+    const geometry = newRowGeometry(count, limit);
     const at = geometry.goTo(20_000_000);
     expect(geometry.rows.first).toBe(1_000_000);
     geometry.onScrolledTo(at + 60);
@@ -64,7 +64,7 @@ describe("more rows than fit into the highest element", () => {
   });
 
   test("correcting the scrollbar does not move the visible rows", () => {
-    const geometry = newGeometry(count, limit);
+    const geometry = newRowGeometry(count, limit);
     let at = geometry.goTo(20_000_000);
     for (let i = 1; i <= 500; i++) geometry.onScrolledTo(at + 100 * i);
     const { top } = geometry;
@@ -75,7 +75,7 @@ describe("more rows than fit into the highest element", () => {
   });
 
   test("scrolling on at the end of the element reaches the last row", () => {
-    const geometry = newGeometry(count, limit);
+    const geometry = newRowGeometry(count, limit);
     let at = geometry.goTo(5000);
     let scrolls = 0;
     while (geometry.top > 0 && scrolls++ < 100) {
@@ -89,7 +89,7 @@ describe("more rows than fit into the highest element", () => {
   });
 
   test("near both ends the element scrolls exactly like the rows", () => {
-    const geometry = newGeometry(count, limit);
+    const geometry = newRowGeometry(count, limit);
     expect(geometry.goTo(350)).toBe(350);
     geometry.onScrolledTo(200);
     expect(geometry.top).toBe(200);

@@ -1,7 +1,7 @@
 import type { FlowEntry, FlowPage } from "./entry";
 import type { Filters } from "./filters";
-import { loadFlowPage, rowCountOf } from "./loadFlowPage";
-import { isOdd } from "./oddity";
+import { loadFlowPage, rowCountOfPage } from "./loadFlowPage";
+import { isOddEntry } from "./oddity";
 
 const rowsPerScan = 5000;
 
@@ -21,7 +21,7 @@ export async function* scanPages(
   while (limit > 0) {
     const page = await loadFlowPage(base, filters, { skip: row, limit }, signal);
     yield { page, row };
-    if (step > 0 && row + limit >= rowCountOf(page)) return;
+    if (step > 0 && row + limit >= rowCountOfPage(page)) return;
     const next = step > 0 ? row + limit : Math.max(0, row - rowsPerScan);
     if (step < 0) limit = row - next;
     row = next;
@@ -38,7 +38,7 @@ export async function findOddRow(
 ): Promise<number | null> {
   if (row + step < 0) return null;
   for await (const { page, row: first } of scanPages(base, filters, row + step, step, signal)) {
-    const odd = (entry: FlowEntry) => isOdd(entry, page.requests.get(entry.seq) ?? null, page.complete);
+    const odd = (entry: FlowEntry) => isOddEntry(entry, page.requests.get(entry.seq) ?? null, page.complete);
     const at = step > 0 ? page.entries.findIndex(odd) : page.entries.findLastIndex(odd);
     if (at >= 0) return first + at;
   }
@@ -56,7 +56,7 @@ export interface FoundRow {
  * does; null if there are no rows. The predicate must be false for all earlier rows and true for
  * all later ones.
  */
-export async function findRow(
+export async function findFirstRow(
   base: string,
   filters: Filters,
   matches: (entry: FlowEntry) => boolean,
@@ -71,7 +71,7 @@ export async function findRow(
     const page = await loadFlowPage(base, filters, { skip: row, limit: 1 }, signal);
     const entry = page.entries[0];
     if (entry === undefined) break;
-    if (high === Number.POSITIVE_INFINITY) high = rowCountOf(page);
+    if (high === Number.POSITIVE_INFINITY) high = rowCountOfPage(page);
     if (matches(entry)) {
       found = { row, entry };
       high = row;

@@ -22,7 +22,7 @@ export interface ActionStatistics {
  * Reads the whole trace and computes statistics of its requests. onProgress receives the share that
  * has been read, from 0 to 1. Rejects if a request fails.
  */
-export async function readStatistics(
+export async function computeTraceStatistics(
   base: string,
   filters: Filters,
   onProgress: (done: number) => void,
@@ -33,10 +33,10 @@ export async function readStatistics(
     for (const [first, request] of page.requests) requests.set(first, request);
     onProgress(Math.min(1, (row + page.entries.length) / Math.max(1, page.count ?? page.end)));
   }
-  return statisticsOf([...requests.values()]);
+  return statisticsByAction([...requests.values()]);
 }
 
-export function statisticsOf(requests: readonly FlowRequest[]): readonly ActionStatistics[] {
+export function statisticsByAction(requests: readonly FlowRequest[]): readonly ActionStatistics[] {
   const groups = new Map<string, FlowRequest[]>();
   for (const request of requests) {
     const name = JSON.stringify([request.kind, request.action]);
@@ -44,7 +44,7 @@ export function statisticsOf(requests: readonly FlowRequest[]): readonly ActionS
     if (group === undefined) groups.set(name, [request]);
     else group.push(request);
   }
-  return [...groups.values()].flatMap((group) => statisticsOfGroup(group) ?? []).sort(compareByName);
+  return [...groups.values()].flatMap((group) => statisticsOfGroup(group) ?? []).sort(compareByKindAndAction);
 }
 
 function statisticsOfGroup(group: readonly FlowRequest[]): ActionStatistics | null {
@@ -73,6 +73,6 @@ function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
-function compareByName(a: ActionStatistics, b: ActionStatistics): number {
+function compareByKindAndAction(a: ActionStatistics, b: ActionStatistics): number {
   return a.kind.localeCompare(b.kind) || a.action.localeCompare(b.action);
 }

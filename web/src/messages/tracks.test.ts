@@ -1,31 +1,31 @@
 import { expect, test } from "vitest";
 import { read } from "../json/schema";
 import { flowPageSchema } from "../protocol/api.gen";
-import { pageOf } from "./entry";
+import { flowPageOf } from "./entry";
 
-const readFlowPage = (answer: unknown) => pageOf(read(flowPageSchema, answer));
+const parseFlowPage = (answer: unknown) => flowPageOf(read(flowPageSchema, answer));
 
-import { linePartsOf, maxTracks, spansOf } from "./requestSpans";
-import { statisticsOf } from "./statistics";
+import { linePartsOf, maxLineTracks, requestSpansOf } from "./requestSpans";
+import { statisticsByAction } from "./statistics";
 
-function requestsBySeq(made: Record<number, Record<string, unknown>>) {
-  return [...readFlowPage({ requests: made }).requests.values()];
+function flowRequestsOf(made: Record<number, Record<string, unknown>>) {
+  return [...parseFlowPage({ requests: made }).requests.values()];
 }
 
-const answeredRequest = (seqs: readonly number[]) => ({ state: "answered", seqs });
+const answeredRequestFields = (seqs: readonly number[]) => ({ state: "answered", seqs });
 
-function entryOfRequests(seq: number, of: readonly number[] = []) {
-  const [made] = readFlowPage({ entries: [{ seq, requests: of }] }).entries;
+function entryWithRequests(seq: number, of: readonly number[] = []) {
+  const [made] = parseFlowPage({ entries: [{ seq, requests: of }] }).entries;
   if (made === undefined) throw new Error("no entry");
   return made;
 }
 
 test("concurrent requests get parallel lines, consecutive ones the same line position", () => {
-  const spans = spansOf(
-    requestsBySeq({
-      9: answeredRequest([9, 0, 0, 12, 0]),
-      1: answeredRequest([1, 2, 5, 8, 0]),
-      3: answeredRequest([3, 0, 0, 4, 0]),
+  const spans = requestSpansOf(
+    flowRequestsOf({
+      9: answeredRequestFields([9, 0, 0, 12, 0]),
+      1: answeredRequestFields([1, 2, 5, 8, 0]),
+      3: answeredRequestFields([3, 0, 0, 4, 0]),
     }),
     true,
   );
@@ -37,14 +37,14 @@ test("concurrent requests get parallel lines, consecutive ones the same line pos
 });
 
 test("the line of an unanswered request continues to the end of the trace", () => {
-  const open = requestsBySeq({ 5: { state: "unanswered", seqs: [5, 6, 0, 0, 0] } });
-  expect(spansOf(open, false)[0]).toMatchObject({ last: Number.POSITIVE_INFINITY, tone: "warn" });
-  expect(spansOf(open, true)[0]).toMatchObject({ last: 6 });
+  const open = flowRequestsOf({ 5: { state: "unanswered", seqs: [5, 6, 0, 0, 0] } });
+  expect(requestSpansOf(open, false)[0]).toMatchObject({ last: Number.POSITIVE_INFINITY, tone: "warn" });
+  expect(requestSpansOf(open, true)[0]).toMatchObject({ last: 6 });
 });
 
 test("a late reply extends the line, and a single-entry request has none", () => {
-  const spans = spansOf(
-    requestsBySeq({ 1: { state: "timed_out", seqs: [1, 2, 0, 3, 40] }, 4: answeredRequest([4, 0, 0, 4, 0]) }),
+  const spans = requestSpansOf(
+    flowRequestsOf({ 1: { state: "timed_out", seqs: [1, 2, 0, 3, 40] }, 4: answeredRequestFields([4, 0, 0, 4, 0]) }),
     true,
   );
   expect(spans).toEqual([{ first: 1, last: 40, track: 0, tone: "bad" }]);
@@ -52,19 +52,19 @@ test("a late reply extends the line, and a single-entry request has none", () =>
 
 test("there are at most maxTracks parallel lines", () => {
   const many = Object.fromEntries(
-    Array.from({ length: 50 }, (_, i) => [i + 1, answeredRequest([i + 1, 0, 0, 100, 0])]),
+    Array.from({ length: 50 }, (_, i) => [i + 1, answeredRequestFields([i + 1, 0, 0, 100, 0])]),
   );
-  expect(spansOf(requestsBySeq(many), true)).toHaveLength(maxTracks);
+  expect(requestSpansOf(flowRequestsOf(many), true)).toHaveLength(maxLineTracks);
 });
 
 test("a row has the part of the line that belongs to it", () => {
-  const spans = spansOf(requestsBySeq({ 1: answeredRequest([1, 2, 0, 4, 0]) }), true);
+  const spans = requestSpansOf(flowRequestsOf({ 1: answeredRequestFields([1, 2, 0, 4, 0]) }), true);
   const parts = [
-    entryOfRequests(1, [1]),
-    entryOfRequests(2, [1]),
-    entryOfRequests(3),
-    entryOfRequests(4, [1]),
-    entryOfRequests(5),
+    entryWithRequests(1, [1]),
+    entryWithRequests(2, [1]),
+    entryWithRequests(3),
+    entryWithRequests(4, [1]),
+    entryWithRequests(5),
   ].map((one) => linePartsOf(spans, one, [1]).map(({ part, isHighlighted }) => `${part} ${isHighlighted}`));
   expect(parts).toEqual([["start true"], ["middle true"], ["pass true"], ["end true"], []]);
 });
@@ -76,8 +76,8 @@ test("statistics are grouped by kind and action, with nearest-rank percentiles",
       { kind: "action", action: "a", state: "answered", total_ms: 100 - i },
     ]),
   );
-  const table = statisticsOf(
-    requestsBySeq({
+  const table = statisticsByAction(
+    flowRequestsOf({
       ...times,
       200: { kind: "run", action: "a", state: "unanswered", total_ms: null },
       201: { kind: "action", action: "a", state: "timed_out", total_ms: 8000 },

@@ -1,6 +1,6 @@
 import { readTracePage } from "../api/readTrace";
 import { useLoad } from "../api/useLoad";
-import { beginningOf } from "./clock";
+import { traceBeginningOf } from "./clock";
 
 /**
  * Returns when a trace began, in milliseconds since 1970; null while it is unknown. Loads it only
@@ -8,6 +8,6 @@ import { beginningOf } from "./clock";
  */
 export function useBeginningTime(base: string, isEnabled: boolean): number | null {
   const load = async (signal: AbortSignal) =>
-    beginningOf((await readTracePage(base, { limit: 1, brief: true }, signal)).entries[0]);
+    traceBeginningOf((await readTracePage(base, { limit: 1, brief: true }, signal)).entries[0]);
   return useLoad(isEnabled ? base : null, load).data;
 }

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
 import { ApiError } from "../api/client";
-import { useTokenNeeded } from "../api/TokenGate";
+import { useReportTokenNeeded } from "../api/TokenGate";
 import type { Filters } from "./filters";
 import { FlowModel, type FlowView } from "./flowModel";
 
@@ -19,7 +19,7 @@ export function useFlowModel(base: string, first: Filters): FlowModel | null {
 
 export function useFlowView(model: FlowModel): FlowView {
   const view = useSyncExternalStore(model.subscribe, model.get);
-  const refused = useTokenNeeded();
+  const refused = useReportTokenNeeded();
   const unauthorized = view.problem instanceof ApiError && view.problem.status === 401;
   useEffect(() => {
     if (unauthorized) refused();

@@ -3,7 +3,7 @@ import type { FlowModel } from "./flowModel";
 import { followTrace } from "./followTrace";
 
 /** The state of the connection that follows a trace. */
-export interface LiveState {
+export interface LiveTraceState {
   /** ended: nothing more is added. */
   state: "following" | "lost" | "ended";
   /** Why the connection was lost. */
@@ -13,7 +13,7 @@ export interface LiveState {
 }
 
 /** Options for following a trace that is still being written. */
-export interface LiveOptions {
+export interface LiveTraceOptions {
   onEnd?: (() => void) | undefined;
   /** A new number means that a new trace may have replaced one that has ended; 0: no. */
   renew?: number | undefined;
@@ -27,11 +27,11 @@ export function useLiveTrace(
   model: FlowModel,
   known: boolean,
   watch: string | null,
-  { onEnd, renew = 0 }: LiveOptions,
-): LiveState {
+  { onEnd, renew = 0 }: LiveTraceOptions,
+): LiveTraceState {
   const [begun, setBegun] = useState(known);
   if (known && !begun) setBegun(true);
-  const [state, setState] = useState<Omit<LiveState, "checkAgain">>({
+  const [state, setState] = useState<Omit<LiveTraceState, "checkAgain">>({
     state: watch === null ? "ended" : "following",
     why: "",
   });

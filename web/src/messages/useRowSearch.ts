@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "react";
 import { initialFilters, noFilters } from "./filters";
 import type { FlowModel } from "./flowModel";
-import { findOddRow, findRow } from "./scanRows";
+import { findFirstRow, findOddRow } from "./scanRows";
 import type { TracePosition } from "./tracePosition";
 
 export interface RowSearch {
@@ -44,9 +44,9 @@ export function useRowSearch(model: FlowModel, onFound: (row: number) => void): 
   const place = (to: TracePosition, exact = false) => {
     const find = async (signal: AbortSignal) => {
       const { filters } = model.get();
-      const found = await findRow(model.base, filters, (entry) => isAtOrAfter(entry, to), signal);
+      const found = await findFirstRow(model.base, filters, (entry) => isAtOrAfter(entry, to), signal);
       if (!exact || !("seq" in to) || found?.entry.seq === to.seq) return found?.row ?? null;
-      const among = await findRow(model.base, initialFilters, (entry) => isAtOrAfter(entry, to), signal);
+      const among = await findFirstRow(model.base, initialFilters, (entry) => isAtOrAfter(entry, to), signal);
       signal.throwIfAborted();
       const isShown = among?.entry.seq === to.seq && !filters.streams;
       model.setFilters(isShown ? initialFilters : noFilters);

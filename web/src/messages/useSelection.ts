@@ -15,17 +15,17 @@ export interface RowSelection {
   reset: () => void;
 }
 
-interface SelectionState {
+interface SelectedRowState {
   row: number;
   moves: number;
   entry: FlowEntry | null;
   requests: readonly FlowRequest[];
 }
 
-const noSelection: SelectionState = { row: 0, moves: 0, entry: null, requests: [] };
+const firstRowSelected: SelectedRowState = { row: 0, moves: 0, entry: null, requests: [] };
 
 export function useSelection(model: FlowModel, view: FlowView): RowSelection {
-  const [state, setState] = useState(noSelection);
+  const [state, setState] = useState(firstRowSelected);
   const { row, moves, entry } = state;
   const there = view.count === null ? null : model.entryAt(row);
   const shown = entry ?? (moves > 0 ? there : null);
@@ -41,7 +41,7 @@ export function useSelection(model: FlowModel, view: FlowView): RowSelection {
     entry: shown,
     requests,
     move: (to) => setState((before) => ({ row: to, moves: before.moves + 1, entry: model.entryAt(to), requests: [] })),
-    reset: () => setState(noSelection),
+    reset: () => setState(firstRowSelected),
   };
 }
 

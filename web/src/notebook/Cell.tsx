@@ -10,13 +10,13 @@ import { ConflictBar } from "./ConflictBar";
 import { cellOf, executionOf, isMarkdown, titleOf } from "./cellSelectors";
 import { replayBufferedKeys } from "./executeShortcut";
 import { Gutter } from "./Gutter";
-import { useNotebookContext, useView } from "./notebookContext";
+import { useNotebookContext, useViewState } from "./notebookContext";
 import { PartErrorBoundary } from "./PartErrorBoundary";
 import { toggleOutputs } from "./shortcuts";
 import { Toolbar } from "./Toolbar";
 
 // Loaded lazily: the cells themselves are on screen earlier.
-const LazyOutputs = lazyPart(async () => (await import("../widgets/CellOutputs")).CellOutputs);
+const LazyCellOutputs = lazyPart(async () => (await import("../widgets/CellOutputs")).CellOutputs);
 const LazyWidgets = lazyPart(async () => (await import("../widgets/LiveWidgets")).LiveWidgets);
 const MarkdownBody = lazyPart(async () => (await import("./MarkdownBody")).MarkdownBody);
 
@@ -39,11 +39,11 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
   const code = useSelect((state) => !isMarkdown(state, cellId));
   const title = useSelect((state) => titleOf(state, cellId).slice(0, maxTitleChars));
   const byAgent = useSelect((state) => cellOf(state, cellId)?.lastChange?.by === "agent");
-  const selected = useView((state) => state.selected === cellId);
-  const tabbable = useView((state) => state.selected === cellId || (state.selected === null && index === 0));
-  const editing = useView((state) => state.editing && state.selected === cellId);
-  const hovered = useView((state) => state.hovered === cellId);
-  const isOtherHovered = useView((state) => state.hovered !== null && state.hovered !== cellId);
+  const selected = useViewState((state) => state.selected === cellId);
+  const tabbable = useViewState((state) => state.selected === cellId || (state.selected === null && index === 0));
+  const editing = useViewState((state) => state.editing && state.selected === cellId);
+  const hovered = useViewState((state) => state.hovered === cellId);
+  const isOtherHovered = useViewState((state) => state.hovered !== null && state.hovered !== cellId);
   const canEdit = useCommands() !== null;
   const element = useRef<HTMLDivElement>(null);
   const clearHover = useCallback(() => {
@@ -51,7 +51,7 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
   }, [view, cellId]);
   useEffect(() => clearHover, [clearHover]);
 
-  const focus = useView((state) => (state.selected === cellId && !state.editing ? state.focusRequests : 0));
+  const focus = useViewState((state) => (state.selected === cellId && !state.editing ? state.focusRequests : 0));
   useLayoutEffect(() => {
     if (focus === 0 || view.pendingFocus !== cellId) return;
     view.pendingFocus = null;
@@ -108,13 +108,13 @@ export const Cell = memo(function Cell({ cellId, index, count, language }: Props
 /** The widgets and outputs of a cell's last run, or a button that shows them if they are hidden. */
 function CellResults({ cellId }: { cellId: string }) {
   const context = useNotebookContext();
-  const folded = useView((state) => state.cellsWithHiddenOutputs.has(cellId));
+  const folded = useViewState((state) => state.cellsWithHiddenOutputs.has(cellId));
   const hasResults = useSelect((state) => {
     const run = executionOf(state, cellId);
     return run !== null && (run.outputs.length > 0 || Object.keys(run.widgets).length > 0);
   });
   const results = useRef<HTMLDivElement>(null);
-  const found = useView((state) => (state.searchHit?.id === cellId ? state.searchHit.inOutputs : null));
+  const found = useViewState((state) => (state.searchHit?.id === cellId ? state.searchHit.inOutputs : null));
   useEffect(() => {
     if (found === null || results.current === null) return;
     const [element, over] = [results.current, new AbortController()];
@@ -140,7 +140,7 @@ function CellResults({ cellId }: { cellId: string }) {
         <LazyWidgets cellId={cellId} />
       </PartErrorBoundary>
       <PartErrorBoundary what="The outputs of this cell">
-        <LazyOutputs cellId={cellId} />
+        <LazyCellOutputs cellId={cellId} />
       </PartErrorBoundary>
     </div>
   );
@@ -149,7 +149,7 @@ function CellResults({ cellId }: { cellId: string }) {
 /** Highlights a cell briefly after the user jumped to it. */
 function JumpHighlight({ cellId }: { cellId: string }) {
   const { view } = useNotebookContext();
-  const count = useView((state) => (state.jumpHighlight?.id === cellId ? state.jumpHighlight.count : 0));
+  const count = useViewState((state) => (state.jumpHighlight?.id === cellId ? state.jumpHighlight.count : 0));
   if (count === 0) return null;
   return <div key={count} className={styles.flash} onAnimationEnd={() => view.set({ jumpHighlight: null })} />;
 }

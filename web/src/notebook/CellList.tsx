@@ -3,10 +3,10 @@ import { type ReactNode, useCallback, useMemo } from "react";
 import { useSelect, useStore } from "../store/store";
 import { Cell } from "./Cell";
 import styles from "./CellList.module.css";
-import { detachedIndex, drawnIndexes, estimateCellHeight } from "./cellLayout";
+import { detachedCellIndex, estimateCellHeight, indexesOfDrawnCells } from "./cellLayout";
 import { CellListProvider, type CellVirtualizer } from "./cellListContext";
 import { DropLine } from "./DropLine";
-import { useView } from "./notebookContext";
+import { useViewState } from "./notebookContext";
 import { ScrollAnchor } from "./ScrollAnchor";
 import { useReveal } from "./useReveal";
 
@@ -32,14 +32,17 @@ const paddingBelowPx = 140;
 export function CellList({ language, scroller, children }: Props) {
   const store = useStore();
   const order = useSelect((state) => state.notebook.order);
-  const selected = useView((state) => state.selected);
+  const selected = useViewState((state) => state.selected);
   const selectedIndex = selected === null ? -1 : order.indexOf(selected);
   const list = useVirtualizer({
     count: order.length,
     getScrollElement: () => scroller,
     estimateSize: useCallback((index) => estimateCellHeight(store.get(), order[index] ?? ""), [store, order]),
     getItemKey: useCallback((index: number) => order[index] ?? index, [order]),
-    rangeExtractor: useCallback((range) => drawnIndexes(defaultRangeExtractor(range), selectedIndex), [selectedIndex]),
+    rangeExtractor: useCallback(
+      (range) => indexesOfDrawnCells(defaultRangeExtractor(range), selectedIndex),
+      [selectedIndex],
+    ),
     measureElement: measureHeight,
     overscan: 5,
     paddingStart: paddingAbovePx,
@@ -53,7 +56,7 @@ export function CellList({ language, scroller, children }: Props) {
     [list, scroller],
   );
   const items = list.getVirtualItems();
-  const detached = detachedIndex(
+  const detached = detachedCellIndex(
     items.map((item) => item.index),
     selectedIndex,
   );
@@ -63,7 +66,7 @@ export function CellList({ language, scroller, children }: Props) {
       <ScrollAnchor
         order={order}
         scroller={scroller}
-        cellStart={(place) => cellStart(list, place)}
+        cellStart={(place) => topOfCellAt(list, place)}
         scrollToEnd={() => list.scrollToEnd()}
       >
         {/* biome-ignore lint/a11y/useSemanticElements: see Cell */}
@@ -86,7 +89,7 @@ export function CellList({ language, scroller, children }: Props) {
               <Cell cellId={order[item.index] ?? ""} index={item.index} count={order.length} language={language} />
             </div>
           ))}
-          <DropLine topOf={(place) => cellStart(list, place)} />
+          <DropLine topOf={(place) => topOfCellAt(list, place)} />
         </div>
         <div className={styles.end} style={{ height: paddingBelowPx, marginTop: -paddingBelowPx }}>
           {children}
@@ -127,7 +130,7 @@ function insertIndexAt(list: CellVirtualizer, clientY: number): number {
  * Returns where the cell at an index begins in the list, in pixels; for an index after the last
  * cell, where the last cell ends.
  */
-function cellStart(list: CellVirtualizer, place: number): number {
+function topOfCellAt(list: CellVirtualizer, place: number): number {
   list.getTotalSize(); // applies the newest measurements
   return list.measurementsCache[place]?.start ?? list.measurementsCache[place - 1]?.end ?? 0;
 }

@@ -3,14 +3,14 @@ import { EditorView } from "@codemirror/view";
 import { act, cleanup, fireEvent, screen, waitFor } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
-  changeNotebook,
+  changeNotebookInStore,
   fakeCell,
   fakeExecution,
   type RenderedNotebook,
-  removeCell,
+  removeCellFromStore,
   renderNotebook,
-  setSource,
-  stateOf,
+  setSourceInStore,
+  stateOfCells,
 } from "./fakeNotebook";
 
 vi.mock("../widgets/CellOutputs", () => ({ CellOutputs: () => null }));
@@ -35,7 +35,7 @@ function cellIdsWithEditor(): string[] {
   );
 }
 
-function editorOf(id: string): EditorView {
+function editorOfCell(id: string): EditorView {
   const content = cellElement(id).querySelector<HTMLElement>(".cm-content");
   const view = content === null ? null : EditorView.findFromDOM(content);
   if (view === null) throw new Error(`no editor in ${id}`);
@@ -44,13 +44,13 @@ function editorOf(id: string): EditorView {
 
 /** Renders a notebook with one cell of this source and opens its editor with Enter. */
 async function renderWithOpenEditor(source: string): Promise<RenderedNotebook & { view: EditorView }> {
-  const drawn = await renderNotebook(stateOf([fakeCell("a", source), fakeCell("b", "other")]));
+  const drawn = await renderNotebook(stateOfCells([fakeCell("a", source), fakeCell("b", "other")]));
   await waitFor(() => expect(cellElement("a").querySelector("[class^=tok-]")).toBeTruthy());
   await act(async () => {
     cellElement("a").focus();
     fireEvent.keyDown(cellElement("a"), { key: "Enter" });
   });
-  return { ...drawn, view: editorOf("a") };
+  return { ...drawn, view: editorOfCell("a") };
 }
 
 function typeText(view: EditorView, insert: string): void {
@@ -69,13 +69,13 @@ test("only the cell that is being edited has an editor", async () => {
 });
 
 test("a click into static code opens the editor with the caret there", async () => {
-  await renderNotebook(stateOf([fakeCell("a", "import os\nprint(1)")]));
+  await renderNotebook(stateOfCells([fakeCell("a", "import os\nprint(1)")]));
   await waitFor(() => expect(cellElement("a").querySelector("[class^=tok-]")).toBeTruthy());
   const code = cellElement("a").querySelector("code");
   const word = [...(code?.querySelectorAll("span") ?? [])].find((span) => span.textContent === "print");
   document.getSelection()?.collapse(word?.firstChild ?? null, 3);
   await act(async () => fireEvent.click(code as HTMLElement));
-  expect(editorOf("a").state.selection.main.head).toBe(13);
+  expect(editorOfCell("a").state.selection.main.head).toBe(13);
 });
 
 test("typed text is sent as edits, and shortcut keys type letters in the editor", async () => {
@@ -100,7 +100,7 @@ test("run shortcuts work in the editor", async () => {
 test("the caret stays at its character when others edit the text", async () => {
   const { view, store } = await renderWithOpenEditor("one\ntwo\nthree\n");
   act(() => view.dispatch({ selection: { anchor: 5 } })); // behind the t of two
-  act(() => setSource(store, "a", "# more\none\ntwo\nTHREE\n"));
+  act(() => setSourceInStore(store, "a", "# more\none\ntwo\nTHREE\n"));
   expect(view.state.doc.toString()).toBe("# more\none\ntwo\nTHREE\n");
   expect(view.state.selection.main.head).toBe(12);
 });
@@ -108,8 +108,8 @@ test("the caret stays at its character when others edit the text", async () => {
 test("undo reverts the user's changes and keeps those of others", async () => {
   const { view, store, commands } = await renderWithOpenEditor("one\n");
   typeText(view, "mine");
-  act(() => setSource(store, "a", "mineone\n"));
-  act(() => setSource(store, "a", "# theirs\nmineone\n"));
+  act(() => setSourceInStore(store, "a", "mineone\n"));
+  act(() => setSourceInStore(store, "a", "# theirs\nmineone\n"));
   act(() => void undo(view));
   expect(view.state.doc.toString()).toBe("# theirs\none\n");
   expect(commands.editCell.mock.lastCall).toEqual(["a", "# theirs\none\n"]);
@@ -117,14 +117,14 @@ test("undo reverts the user's changes and keeps those of others", async () => {
 
 test("changes by others are not sent as edits", async () => {
   const { store, commands } = await renderWithOpenEditor("one\n");
-  act(() => setSource(store, "a", "two\n"));
+  act(() => setSourceInStore(store, "a", "two\n"));
   expect(commands.editCell).not.toHaveBeenCalled();
 });
 
 test("unsent text stays when others edit the cell", async () => {
   const { view, store } = await renderWithOpenEditor("one");
   typeText(view, "mine ");
-  act(() => setSource(store, "a", "theirs"));
+  act(() => setSourceInStore(store, "a", "theirs"));
   expect(view.state.doc.toString()).toBe("mine one");
 });
 
@@ -133,7 +133,7 @@ test("a cell deleted by others during editing can be restored", async () => {
   const keptInNotebook = vi.fn<(id: string) => void>();
   Object.assign(commands, { keptInNotebook });
   typeText(view, "mine ");
-  await act(async () => removeCell(store, "a"));
+  await act(async () => removeCellFromStore(store, "a"));
   expect(keptInNotebook.mock.calls).toEqual([["a"]]); // and the session does not tell of it again
   expect(screen.getByText("The cell you were editing was deleted.")).toBeTruthy();
   expect(document.activeElement).toBe(cellElement("b"));
@@ -148,7 +148,7 @@ test("output of another cell does not re-render the editor", async () => {
   for (let i = 0; i < 50; i++) {
     const output = { output_type: "stream" as const, name: "stdout" as const, text: "line\n".repeat(i) };
     act(() =>
-      changeNotebook(store, ({ executions }) => ({
+      changeNotebookInStore(store, ({ executions }) => ({
         executions: { ...executions, b: fakeExecution({ outputs: [output] }) },
       })),
     );
@@ -158,21 +158,21 @@ test("output of another cell does not re-render the editor", async () => {
 });
 
 test("Markdown is rendered unless it is being edited", async () => {
-  await renderNotebook(stateOf([fakeCell("a", "# title", { type: "markdown" })]));
+  await renderNotebook(stateOfCells([fakeCell("a", "# title", { type: "markdown" })]));
   expect((await screen.findByRole("article")).textContent).toBe("# title");
   await act(async () => fireEvent.doubleClick(screen.getByRole("article")));
   await waitFor(() => expect(cellIdsWithEditor()).toEqual(["a"]));
-  typeText(editorOf("a"), "more ");
+  typeText(editorOfCell("a"), "more ");
   await act(async () => {
-    fireEvent.keyDown(editorOf("a").contentDOM, { key: "Enter", ctrlKey: true });
+    fireEvent.keyDown(editorOfCell("a").contentDOM, { key: "Enter", ctrlKey: true });
   });
   expect(cellIdsWithEditor()).toEqual([]);
   expect(screen.getByRole("article").textContent).toBe("more # title");
 });
 
 test("a very long text is always in an editor", async () => {
-  await renderNotebook(stateOf([fakeCell("a", "x = 1\n".repeat(20_000))]), { readOnly: true });
+  await renderNotebook(stateOfCells([fakeCell("a", "x = 1\n".repeat(20_000))]), { readOnly: true });
   await waitFor(() => expect(cellIdsWithEditor()).toEqual(["a"]));
   expect(document.querySelectorAll(".cm-line").length).toBeLessThan(2000);
-  expect(editorOf("a").state.readOnly).toBe(true);
+  expect(editorOfCell("a").state.readOnly).toBe(true);
 });

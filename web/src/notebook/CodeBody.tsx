@@ -3,10 +3,10 @@ import { useCommands } from "../commands/commands";
 import { Button } from "../ui/Button";
 import styles from "./Code.module.css";
 import type { Token } from "./editor/tokens";
-import { useCellText, useNotebookContext, useView } from "./notebookContext";
+import { useCellText, useNotebookContext, useViewState } from "./notebookContext";
 import { StaticCode } from "./StaticCode";
-import { editCell } from "./selection";
-import { loadEditor, useEditor, useEditorProblem } from "./useEditor";
+import { openCellEditor } from "./selection";
+import { loadEditor, useEditor, useEditorLoadError } from "./useEditor";
 
 /**
  * Texts with more characters than this are always shown in the editor, because it draws only the
@@ -25,8 +25,8 @@ interface Props {
 /** The text of a code cell: an editor once the user has opened it, else static highlighted code. */
 export function CodeBody({ cellId, language, name }: Props) {
   const editorModule = useEditor();
-  const problem = useEditorProblem();
-  const needsEditor = useView(
+  const problem = useEditorLoadError();
+  const needsEditor = useViewState(
     ({ cellsWithEditor, editing, selected }) => cellsWithEditor.has(cellId) || (editing && selected === cellId),
   );
   return (
@@ -59,7 +59,7 @@ interface EditableCodeProps extends Props {
 function EditableCode({ cellId, language, name, editorModule, hasEditor }: EditableCodeProps) {
   const found = editorModule.useLanguage(language);
   const readOnly = useCommands() === null;
-  const huge = useCellText(cellId, isHuge);
+  const huge = useCellText(cellId, isTooLongForStatic);
   const tokensOf = useMemo(() => (text: string) => editorModule.tokensOf(text, found), [editorModule, found]);
   if (!huge && (!hasEditor || readOnly)) return <StaticCellCode cellId={cellId} tokensOf={tokensOf} />;
   const wraps = language === "markdown";
@@ -68,23 +68,23 @@ function EditableCode({ cellId, language, name, editorModule, hasEditor }: Edita
 
 function StaticCellCode({ cellId, tokensOf }: { cellId: string; tokensOf: ((text: string) => Token[]) | null }) {
   const context = useNotebookContext();
-  const text = useCellText(cellId, wholeText);
+  const text = useCellText(cellId, identityOfText);
   const canEdit = useCommands() !== null;
-  const hit = useView((state) =>
+  const hit = useViewState((state) =>
     state.searchHit?.id === cellId && state.searchHit.inOutputs === null ? state.searchHit : null,
   );
   const tokens = useMemo(() => (tokensOf === null ? null : tokensOf(text)), [tokensOf, text]);
   const pick = useMemo(
-    () => (canEdit ? (anchor: number, head: number) => editCell(context, cellId, { anchor, head }) : undefined),
+    () => (canEdit ? (anchor: number, head: number) => openCellEditor(context, cellId, { anchor, head }) : undefined),
     [context, cellId, canEdit],
   );
   return <StaticCode text={text} tokens={tokens} hit={hit} onSelectRange={pick} />;
 }
 
-function wholeText(text: string): string {
+function identityOfText(text: string): string {
   return text;
 }
 
-function isHuge(text: string): boolean {
+function isTooLongForStatic(text: string): boolean {
   return text.length > maxStaticChars;
 }

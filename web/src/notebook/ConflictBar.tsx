@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { useConflict } from "../commands/conflicts";
+import { useEditConflict } from "../commands/conflicts";
 import { Button } from "../ui/Button";
 import styles from "./Cell.module.css";
 import { useNotebookContext } from "./notebookContext";
@@ -10,7 +10,7 @@ import { StaticCode } from "./StaticCode";
  * choose which text to keep.
  */
 export function ConflictBar({ cellId }: { cellId: string }) {
-  const conflict = useConflict(cellId);
+  const conflict = useEditConflict(cellId);
   const { drafts } = useNotebookContext();
   const [open, setOpen] = useState(false);
   const mine = conflict?.mine;

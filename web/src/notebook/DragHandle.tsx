@@ -2,7 +2,7 @@ import GripVertical from "lucide-react/icons/grip-vertical";
 import { type PointerEvent, useEffect, useRef } from "react";
 import { useCommands } from "../commands/commands";
 import { useCellList } from "./cellListContext";
-import { type Drag, startDrag } from "./drag";
+import { type Drag, startCellDrag } from "./drag";
 import styles from "./Gutter.module.css";
 import { useNotebookContext } from "./notebookContext";
 import { selectCell } from "./selection";
@@ -27,7 +27,7 @@ export function DragHandle({ cellId }: { cellId: string }) {
     if (event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
     selectCell(context, cellId, true); // the selected cell stays drawn wherever the drag scrolls to
-    drag.current = startDrag(context, list, cellId);
+    drag.current = startCellDrag(context, list, cellId);
     const onKey = (key: KeyboardEvent) => key.key === "Escape" && end("cancel");
     window.addEventListener("keydown", onKey, { capture: true });
     event.currentTarget.addEventListener(

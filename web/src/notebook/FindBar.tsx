@@ -5,9 +5,9 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";
 import styles from "./Notebook.module.css";
-import { type NotebookContext, useNotebookContext, useView } from "./notebookContext";
+import { type NotebookContext, useNotebookContext, useViewState } from "./notebookContext";
 import { outputText } from "./outputText";
-import { type CellTexts, findAll, isSameHit, maxHits, nextHit } from "./search";
+import { type CellTexts, findHitsInCells, isSameHit, maxSearchHits, nextHit } from "./search";
 import { selectCell } from "./selection";
 import { withoutId } from "./viewState";
 
@@ -17,8 +17,8 @@ import { withoutId } from "./viewState";
  */
 export function FindBar() {
   const context = useNotebookContext();
-  const asked = useView((state) => state.findRequests);
-  const current = useView((state) => state.searchHit);
+  const asked = useViewState((state) => state.findRequests);
+  const current = useViewState((state) => state.searchHit);
   const cells = useSelect((state) => state.notebook.cells);
   const order = useSelect((state) => state.notebook.order);
   const executions = useDeferredValue(useSelect((state) => state.notebook.executions));
@@ -26,7 +26,10 @@ export function FindBar() {
   const slow = useDeferredValue(wanted);
   const input = useRef<HTMLInputElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: textsOf reads the cells and the executions
-  const hits = useMemo(() => findAll(order, searchableTexts(context), slow), [order, cells, executions, slow, context]);
+  const hits = useMemo(
+    () => findHitsInCells(order, searchableCellTexts(context), slow),
+    [order, cells, executions, slow, context],
+  );
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs for each request to search
   useEffect(() => {
@@ -38,7 +41,7 @@ export function FindBar() {
   useEffect(() => () => context.view.set({ searchHit: null }), [context]);
 
   const go = (step: 1 | -1) => {
-    const hit = nextHit(findAll(order, searchableTexts(context), wanted), current, step);
+    const hit = nextHit(findHitsInCells(order, searchableCellTexts(context), wanted), current, step);
     if (hit === null) return;
     const { revealRequests, cellsWithHiddenOutputs } = context.view.get();
     context.view.set({
@@ -87,12 +90,12 @@ export function FindBar() {
   );
 }
 
-function searchableTexts({ drafts, store }: NotebookContext): CellTexts {
+function searchableCellTexts({ drafts, store }: NotebookContext): CellTexts {
   return { source: drafts.text, outputs: (id) => outputText(store.get(), id) };
 }
 
 function hitCountText(at: number, count: number): string {
   if (count === 0) return "not found";
-  const all = count >= maxHits ? `${maxHits} or more` : String(count);
+  const all = count >= maxSearchHits ? `${maxSearchHits} or more` : String(count);
   return at < 0 ? all : `${at + 1} of ${all}`;
 }

@@ -7,7 +7,7 @@ import { useSelect } from "../store/store";
 import { DragHandle } from "./DragHandle";
 import styles from "./Gutter.module.css";
 import { RunTime } from "./RunTime";
-import { type CellStatus, executionPrompt, statusOf, statusTexts } from "./status";
+import { type CellStatus, executionPrompt, statusOfCell, statusTexts } from "./status";
 
 /**
  * The area to the left of a cell: the drag handle and, for a code cell, its run number, status and
@@ -24,7 +24,7 @@ export function Gutter({ cellId, code }: { cellId: string; code: boolean }) {
 
 function ExecutionPrompt({ cellId }: { cellId: string }) {
   const prompt = useSelect((state) => executionPrompt(state, cellId));
-  const status = useSelect((state) => statusOf(state, cellId));
+  const status = useSelect((state) => statusOfCell(state, cellId));
   return (
     <>
       <span className={styles.prompt} aria-hidden>

@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { Button, IconButton } from "../ui/Button";
 import { restoreCell } from "./cellCommands";
 import styles from "./Notebook.module.css";
-import { useNotebookContext, useView } from "./notebookContext";
+import { useNotebookContext, useViewState } from "./notebookContext";
 
 /** How many milliseconds a note is shown. A note about a failure stays until the user closes it. */
 const noteTimeoutMs = 8000;
@@ -11,7 +11,7 @@ const noteTimeoutMs = 8000;
 /** A line with a note about what has just happened, with an Undo button if a cell was deleted. */
 export function NoteBar() {
   const context = useNotebookContext();
-  const note = useView((state) => state.note);
+  const note = useViewState((state) => state.note);
   useEffect(() => {
     if (note === null || note.tone === "bad") return;
     const timer = setTimeout(() => context.view.set({ note: null }), noteTimeoutMs);

@@ -1,14 +1,14 @@
 import { act, cleanup, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
-  changeNotebook,
+  changeNotebookInStore,
   fakeCell,
   fakeExecution,
-  insertCell,
-  moveCell,
-  removeCell,
+  insertCellIntoStore,
+  moveCellInStore,
+  removeCellFromStore,
   renderNotebook,
-  stateOf,
+  stateOfCells,
 } from "./fakeNotebook";
 
 vi.mock("../widgets/CellOutputs", () => ({
@@ -17,7 +17,7 @@ vi.mock("../widgets/CellOutputs", () => ({
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <article>{source}</article> }));
 vi.mock("../widgets/LiveWidgets", () => ({ LiveWidgets: () => <input aria-label="a widget" /> }));
 
-const threeCells = () => stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")]);
+const threeCells = () => stateOfCells([fakeCell("a"), fakeCell("b"), fakeCell("c")]);
 
 beforeEach(() => {
   Element.prototype.scrollTo ??= () => {};
@@ -50,14 +50,14 @@ async function focusCell(id: string): Promise<void> {
 }
 
 test("only the cells around the visible ones are drawn of 2,000", async () => {
-  await renderNotebook(stateOf(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
+  await renderNotebook(stateOfCells(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
   expect(drawnCells().length).toBeGreaterThan(7);
   expect(drawnCells().length).toBeLessThan(40);
   expect(drawnCells()[0]?.getAttribute("aria-setsize")).toBe("2000");
 });
 
 test("the selected cell stays drawn when the list is scrolled away from it", async () => {
-  await renderNotebook(stateOf(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
+  await renderNotebook(stateOfCells(Array.from({ length: 2000 }, (_, i) => fakeCell(`c${i}`))));
   await focusCell("c3");
   const scroller = drawnCells()[0]?.closest<HTMLElement>('[tabindex="-1"]:not([data-cell])');
   await act(async () => {
@@ -87,7 +87,7 @@ test("one cell is in the tab order, and arrow keys move from cell to cell", asyn
 test("shortcuts do nothing in a widget, or with another key between their two keys", async () => {
   const shown = fakeExecution({ widgets: { "b/w": { type: "button" } } });
   const { commands } = await renderNotebook(
-    stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")], { executions: { b: shown } }),
+    stateOfCells([fakeCell("a"), fakeCell("b"), fakeCell("c")], { executions: { b: shown } }),
   );
   const widget = await screen.findByLabelText("a widget");
   await act(async () => widget.focus());
@@ -113,7 +113,7 @@ test("deleted cells are restored one by one with source, type, title and positio
     fakeCell("c", "x = 1"),
     fakeCell("d"),
   ];
-  const { store, commands } = await renderNotebook(stateOf(cellsThen));
+  const { store, commands } = await renderNotebook(stateOfCells(cellsThen));
   await focusCell("b");
   await pressKeys("d", "d");
   expect(focusedCellId()).toBe("c");
@@ -154,15 +154,15 @@ test("a refused deletion is reported and can be retried", async () => {
 test("the focus is kept when others delete and move cells", async () => {
   const { store } = await renderNotebook(threeCells());
   await focusCell("b");
-  await act(async () => moveCell(store, "b", 0));
+  await act(async () => moveCellInStore(store, "b", 0));
   expect(focusedCellId()).toBe("b");
-  await act(async () => insertCell(store, 0, fakeCell("x")));
+  await act(async () => insertCellIntoStore(store, 0, fakeCell("x")));
   expect(focusedCellId()).toBe("b");
-  await act(async () => removeCell(store, "b"));
+  await act(async () => removeCellFromStore(store, "b"));
   expect(focusedCellId()).toBe("a");
   await act(async () => {
-    removeCell(store, "a");
-    removeCell(store, "c");
+    removeCellFromStore(store, "a");
+    removeCellFromStore(store, "c");
   });
   expect(focusedCellId()).toBe("x");
 });
@@ -193,7 +193,7 @@ test("cells are inserted beside the selected one, and their type is changed", as
 
 test("Shift-Enter runs the cell, selects the next one, and creates a cell at the end", async () => {
   const { store, commands } = await renderNotebook(
-    stateOf([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]),
+    stateOfCells([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]),
   );
   await focusCell("a");
   await pressKeys({ key: "Enter", shiftKey: true });
@@ -210,7 +210,7 @@ test("keys interrupt the running cell, and restart the kernel after confirmation
   await pressKeys("i", "i");
   expect(screen.getByText("No cell is running.")).toBeTruthy();
   await act(async () =>
-    changeNotebook(store, () => ({ executions: { c: fakeExecution({ status: "running", started: true }) } })),
+    changeNotebookInStore(store, () => ({ executions: { c: fakeExecution({ status: "running", started: true }) } })),
   );
   await pressKeys("i", "i");
   expect(commands.stopCell.mock.calls).toEqual([["c"]]);
@@ -248,7 +248,7 @@ test("buttons and keys say why no cell can be created", async () => {
 });
 
 test("a read-only notebook has no controls, and keys do not change it", async () => {
-  const { store } = await renderNotebook(stateOf([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]), {
+  const { store } = await renderNotebook(stateOfCells([fakeCell("a"), fakeCell("b", "text", { type: "markdown" })]), {
     readOnly: true,
   });
   await focusCell("a");
@@ -262,19 +262,19 @@ test("a read-only notebook has no controls, and keys do not change it", async ()
 });
 
 test("an empty notebook shows a hint", async () => {
-  const { store } = await renderNotebook(stateOf([]));
+  const { store } = await renderNotebook(stateOfCells([]));
   expect(screen.getByText(/This notebook is empty/)).toBeTruthy();
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Code" })));
   expect(store.get().notebook.order).toEqual(["new1"]);
 });
 
 test("text typed after a cell was created from elsewhere in the page goes into that cell", async () => {
-  const { navigation, commands, store } = await renderNotebook(stateOf([fakeCell("a", "first")]));
+  const { navigation, commands, store } = await renderNotebook(stateOfCells([fakeCell("a", "first")]));
   let arrive = () => {};
   commands.createCell.mockImplementationOnce((position, type) => {
     return new Promise((resolve) => {
       arrive = () => {
-        insertCell(store, position, fakeCell("late", "", { type }));
+        insertCellIntoStore(store, position, fakeCell("late", "", { type }));
         resolve("late");
       };
     });
@@ -295,7 +295,7 @@ test("a cell that cannot be created is reported", async () => {
 
 test("outputs are hidden and shown again", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
-  await renderNotebook(stateOf([fakeCell("a")], { executions: { a: fakeExecution({ outputs: [output] }) } }));
+  await renderNotebook(stateOfCells([fakeCell("a")], { executions: { a: fakeExecution({ outputs: [output] }) } }));
   await focusCell("a");
   await pressKeys("o");
   expect(screen.queryByText("outputs of a")).toBeNull();
@@ -304,11 +304,13 @@ test("outputs are hidden and shown again", async () => {
 });
 
 test("a link leads to its cell, even if the cell arrives later", async () => {
-  const { navigation, store } = await renderNotebook(stateOf(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`))));
+  const { navigation, store } = await renderNotebook(
+    stateOfCells(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`))),
+  );
   await act(async () => navigation.jumpTo("c250"));
   expect(focusedCellId()).toBe("c250");
   await act(async () => navigation.jumpTo("soon"));
-  await act(async () => insertCell(store, 3, fakeCell("soon")));
+  await act(async () => insertCellIntoStore(store, 3, fakeCell("soon")));
   expect(focusedCellId()).toBe("soon");
 });
 
@@ -328,7 +330,7 @@ test("a link to a missing cell shows a note", async () => {
 
 test("the search finds text in cells that are not drawn", async () => {
   await renderNotebook(
-    stateOf(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`, i % 100 === 50 ? "needle()" : "hay()"))),
+    stateOfCells(Array.from({ length: 300 }, (_, i) => fakeCell(`c${i}`, i % 100 === 50 ? "needle()" : "hay()"))),
   );
   await focusCell("c0");
   await pressKeys({ key: "f", ctrlKey: true });
@@ -347,7 +349,7 @@ test("the search finds text in cells that are not drawn", async () => {
 test("a cell shows who changed it, its status and its duration", async () => {
   const lastChange = { by: "agent" as const, seq: 41 };
   await renderNotebook(
-    stateOf([fakeCell("a", "x", { title: "Sum the rows", lastChange }), fakeCell("b")], {
+    stateOfCells([fakeCell("a", "x", { title: "Sum the rows", lastChange }), fakeCell("b")], {
       executions: { a: fakeExecution({ status: "error", count: 3, durationMs: 1234 }) },
     }),
   );
@@ -365,7 +367,9 @@ test("the time of a run is updated while it runs", async () => {
   try {
     const startedAt = performance.now();
     await renderNotebook(
-      stateOf([fakeCell("a")], { executions: { a: fakeExecution({ status: "running", started: true, startedAt }) } }),
+      stateOfCells([fakeCell("a")], {
+        executions: { a: fakeExecution({ status: "running", started: true, startedAt }) },
+      }),
     );
     await act(async () => vi.advanceTimersByTimeAsync(2500));
     expect(drawnCells()[0]?.textContent).toContain("2.5 s");
@@ -408,7 +412,7 @@ test("the help lists the shortcuts", async () => {
 
 test("malformed cells are drawn", async () => {
   const wrong = { source: 7, title: { a: 1 }, type: "poem" } as unknown as Partial<ReturnType<typeof fakeCell>>;
-  const missing = stateOf([{ ...fakeCell("a"), ...wrong }, fakeCell("b", "evil \u202e text")]);
+  const missing = stateOfCells([{ ...fakeCell("a"), ...wrong }, fakeCell("b", "evil \u202e text")]);
   const state = { ...missing, notebook: { ...missing.notebook, order: ["a", "b", "__proto__", "gone"] } };
   await renderNotebook(state);
   expect(drawnCells()).toHaveLength(4);
@@ -416,13 +420,13 @@ test("malformed cells are drawn", async () => {
 });
 
 test("keys typed while a cell is being created go into that cell and affect no other", async () => {
-  const { store, commands } = await renderNotebook(stateOf([fakeCell("a", "first")]));
+  const { store, commands } = await renderNotebook(stateOfCells([fakeCell("a", "first")]));
   let arrive = () => {};
   commands.createCell.mockImplementationOnce(
     () =>
       new Promise((resolve) => {
         arrive = () => {
-          insertCell(store, 1, fakeCell("late", ""));
+          insertCellIntoStore(store, 1, fakeCell("late", ""));
           resolve("late");
         };
       }),
@@ -454,7 +458,7 @@ test("a key restores a cell whose deletion has arrived before its response", asy
   const { store, commands } = await renderNotebook(threeCells());
   let answer = () => {};
   commands.deleteCell.mockImplementationOnce((id) => {
-    removeCell(store, id);
+    removeCellFromStore(store, id);
     return new Promise((resolve) => {
       answer = resolve;
     });
@@ -472,7 +476,7 @@ test("keys are buffered for a deletion whose response arrives before its change"
   await focusCell("a");
   await pressKeys("d", "d", "d", "d");
   expect(commands.deleteCell).toHaveBeenCalledTimes(1);
-  await act(async () => removeCell(store, "a"));
+  await act(async () => removeCellFromStore(store, "a"));
   await waitFor(() => expect(store.get().notebook.order).toEqual(["c"]));
 });
 
@@ -482,7 +486,7 @@ test("a deletion whose response is lost can be undone once the cell is gone", as
   await focusCell("b");
   await pressKeys("d", "d", "z");
   expect(store.get().notebook.order).toEqual(["a", "b", "c"]);
-  await act(async () => removeCell(store, "b"));
+  await act(async () => removeCellFromStore(store, "b"));
   await pressKeys("z");
   expect(store.get().notebook.order).toEqual(["a", "new1", "c"]);
 });
@@ -494,7 +498,7 @@ test("commands that depend on a pending change are carried out one after the oth
     (id, position) =>
       new Promise((resolve) => {
         waiting.push(() => {
-          moveCell(store, id, position);
+          moveCellInStore(store, id, position);
           resolve();
         });
       }),
@@ -535,7 +539,7 @@ test("only the cell under the pointer shows its controls", async () => {
 test("a note says that a cell was restored without its outputs", async () => {
   const output = { output_type: "stream" as const, name: "stdout" as const, text: "hi" };
   await renderNotebook(
-    stateOf([fakeCell("a"), fakeCell("b")], { executions: { a: fakeExecution({ outputs: [output] }) } }),
+    stateOfCells([fakeCell("a"), fakeCell("b")], { executions: { a: fakeExecution({ outputs: [output] }) } }),
   );
   await focusCell("a");
   await pressKeys("d", "d", "z");
@@ -546,7 +550,7 @@ test("the mark of an agent's change shows its time if known, and no link to an u
   const by = "agent" as const;
   const at = new Date(2026, 1, 3, 10, 32).getTime();
   await renderNotebook(
-    stateOf([
+    stateOfCells([
       fakeCell("a", "x", { lastChange: { by, seq: 41, at } }),
       fakeCell("b", "y", { lastChange: { by, seq: 0 } }),
     ]),

@@ -15,7 +15,7 @@ import {
   type NotebookContext,
   NotebookContextProvider,
   useNotebookContext,
-  useView,
+  useViewState,
 } from "./notebookContext";
 import { PartErrorBoundary } from "./PartErrorBoundary";
 import { RunAnnouncer } from "./RunAnnouncer";
@@ -63,8 +63,8 @@ function NotebookCells({ language, focus }: Required<Props>) {
   const context = useNotebookContext();
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const keys = useShortcuts();
-  const finding = useView((state) => state.findRequests > 0);
-  const dialog = useView((state) => state.dialog);
+  const finding = useViewState((state) => state.findRequests > 0);
+  const dialog = useViewState((state) => state.dialog);
   // Loaded in advance, so that keys typed right after Ctrl-F go to the search.
   useEffect(() => {
     const timer = setTimeout(() => loadFindBar().catch(() => {}), searchLoadDelayMs);

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "react";
 import { useSelect } from "../store/store";
-import { useView } from "./notebookContext";
-import { statusOf, statusTexts } from "./status";
+import { useViewState } from "./notebookContext";
+import { statusOfCell, statusTexts } from "./status";
 
 /** Announces the result of the selected cell's run to screen readers when it ends. */
 export function RunAnnouncer() {
-  const selected = useView((state) => state.selected);
-  const status = useSelect((state) => (selected === null ? "fresh" : statusOf(state, selected)));
+  const selected = useViewState((state) => state.selected);
+  const status = useSelect((state) => (selected === null ? "fresh" : statusOfCell(state, selected)));
   const before = useRef({ selected, status });
   const [said, setSaid] = useState("");
   useEffect(() => {

@@ -15,12 +15,12 @@ export function RunTime({ cellId }: { cellId: string }) {
 }
 
 /** Milliseconds between updates of the time of a running cell, which shows tenths of a second. */
-const tickMs = 100;
+const runTimeUpdateMs = 100;
 
 function RunningTime({ since }: { since: number }) {
   const [now, setNow] = useState(() => performance.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(performance.now()), tickMs);
+    const timer = setInterval(() => setNow(performance.now()), runTimeUpdateMs);
     return () => clearInterval(timer);
   }, []);
   const ms = Math.max(0, now - since);

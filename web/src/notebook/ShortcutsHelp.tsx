@@ -1,6 +1,6 @@
 import { Fragment } from "react";
 import { Dialog } from "../ui/Dialog";
-import { isMac, labelsOfShortcut } from "./keyName";
+import { isMacKeyboard, labelsOfShortcut } from "./keyName";
 import styles from "./ShortcutsHelp.module.css";
 import { editorShortcuts, type Shortcut, shortcuts } from "./shortcuts";
 
@@ -28,7 +28,7 @@ function mergeShortcutRows(rows: readonly ShortcutRow[]): ShortcutRow[] {
 }
 
 function ShortcutTable({ title, rows }: { title: string; rows: readonly ShortcutRow[] }) {
-  const mac = isMac();
+  const mac = isMacKeyboard();
   return (
     <section className={styles.section}>
       <h3>{title}</h3>
@@ -39,7 +39,7 @@ function ShortcutTable({ title, rows }: { title: string; rows: readonly Shortcut
               {keys.map((name, index) => (
                 <Fragment key={name}>
                   {index > 0 && " or "}
-                  <KeyLabels signs={labelsOfShortcut(name, mac)} />
+                  <KeyLabelElements signs={labelsOfShortcut(name, mac)} />
                 </Fragment>
               ))}
             </dt>
@@ -51,7 +51,7 @@ function ShortcutTable({ title, rows }: { title: string; rows: readonly Shortcut
   );
 }
 
-function KeyLabels({ signs }: { signs: string[] }) {
+function KeyLabelElements({ signs }: { signs: string[] }) {
   return signs.map((sign, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a shortcut may have the same key twice
     <kbd key={index} className={styles.key}>

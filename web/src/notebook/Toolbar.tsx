@@ -12,8 +12,8 @@ import { useSelect } from "../store/store";
 import { IconButton } from "../ui/Button";
 import { changeCellType, deleteCell, insertCell, moveCellBy } from "./cellCommands";
 import { useNotebookContext } from "./notebookContext";
-import { interruptCell, runCell, whyCannotRun } from "./runCommands";
-import { statusOf } from "./status";
+import { interruptCell, runCell, whyCannotRunCells } from "./runCommands";
+import { statusOfCell } from "./status";
 import styles from "./Toolbar.module.css";
 
 interface Props {
@@ -27,11 +27,11 @@ interface Props {
 export function Toolbar({ cellId, isCode, isOtherHovered }: Props) {
   const context = useNotebookContext();
   const commands = useCommands();
-  const status = useSelect((state) => statusOf(state, cellId));
+  const status = useSelect((state) => statusOfCell(state, cellId));
   const first = useSelect(({ notebook }) => notebook.order[0] === cellId);
   const last = useSelect(({ notebook }) => notebook.order.at(-1) === cellId);
   if (commands === null) return null;
-  const why = whyCannotRun(commands);
+  const why = whyCannotRunCells(commands);
   const reason = why === null ? {} : { disabled: true, title: why };
   const addProblem = commands.addProblem ?? null;
   const addReason = addProblem === null ? {} : { disabled: true, title: addProblem };

@@ -1,10 +1,10 @@
 import { Fragment, memo } from "react";
 import styles from "./Code.module.css";
-import { codePointNames, splitAtSpecials } from "./specialCharacters";
+import { codePointNames, splitAtSpecialCharacters } from "./specialCharacters";
 
 /** Text in which each invisible character is shown as a dot with its code point in a tooltip. */
 export const VisibleText = memo(function PlainCode({ text }: { text: string }) {
-  const pieces = splitAtSpecials(text);
+  const pieces = splitAtSpecialCharacters(text);
   if (pieces.every((piece) => !piece.special)) return text;
   let at = 0;
   return pieces.map((piece) => {

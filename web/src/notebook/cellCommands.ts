@@ -2,13 +2,13 @@
 
 import type { CellType } from "../protocol/messages";
 import { cellOf } from "./cellSelectors";
-import { type DeletedCell, restoreIndex, snapshotCell } from "./deletedCells";
-import type { KeyBatch } from "./keyBuffer";
+import { type DeletedCell, deletedCellOf, restoreIndexOfCell } from "./deletedCells";
+import type { BufferedKeyBatch } from "./keyBuffer";
 import type { NotebookContext } from "./notebookContext";
-import { selectCell, selectedIndex, selectWhenPresent, waitForOrder } from "./selection";
+import { selectCell, selectCellWhenPresent, selectedIndex, waitForCellOrder } from "./selection";
 
 /** Returns an error handler that shows a note with the action's name and the error's message. */
-function showError({ view }: NotebookContext, action: string): (error: unknown) => void {
+function noteErrorHandler({ view }: NotebookContext, action: string): (error: unknown) => void {
   return (error) => {
     const why = error instanceof Error ? error.message : String(error);
     view.set({ note: { tone: "bad", text: `${action}: ${why}` } });
@@ -16,8 +16,8 @@ function showError({ view }: NotebookContext, action: string): (error: unknown) 
 }
 
 /** Returns an error handler that shows a note and drops the keys that were buffered for the failed change. */
-function showErrorAndDropKeys(context: NotebookContext, action: string): (error: unknown) => void {
-  const show = showError(context, action);
+function noteErrorAndDropKeysHandler(context: NotebookContext, action: string): (error: unknown) => void {
+  const show = noteErrorHandler(context, action);
   return (error) => {
     context.keyBuffer.stop();
     show(error);
@@ -28,7 +28,7 @@ function showErrorAndDropKeys(context: NotebookContext, action: string): (error:
  * Selects the selected cell again after a change has arrived, so that it receives the keys that
  * were buffered for the change. Does nothing if a newer change has begun.
  */
-function selectForBufferedKeys(context: NotebookContext, held: KeyBatch | null): void {
+function reselectForBufferedKeys(context: NotebookContext, held: BufferedKeyBatch | null): void {
   if (held === null || context.keyBuffer.current() !== held) return;
   const { selected, editing } = context.view.get();
   if (selected === null || editing) context.keyBuffer.stop();
@@ -47,8 +47,8 @@ export function createCell(context: NotebookContext, position: number, type: Cel
   context.keyBuffer.start();
   commands
     .createCell(position, type, "")
-    .then((id) => selectWhenPresent(context, id, editing))
-    .catch(showErrorAndDropKeys(context, "The cell could not be created"));
+    .then((id) => selectCellWhenPresent(context, id, editing))
+    .catch(noteErrorAndDropKeysHandler(context, "The cell could not be created"));
 }
 
 /**
@@ -71,7 +71,7 @@ export function deleteCell(context: NotebookContext, id = context.view.get().sel
   const { store, drafts, deletedCells, view, pendingDeletions } = context;
   const commands = context.commands();
   if (id === null || commands === null || pendingDeletions.has(id)) return;
-  const removed = snapshotCell(store.get(), id, drafts.text(id));
+  const removed = deletedCellOf(store.get(), id, drafts.text(id));
   if (removed === null) return;
   pendingDeletions.add(id);
   deletedCells.add(removed);
@@ -79,14 +79,14 @@ export function deleteCell(context: NotebookContext, id = context.view.get().sel
   commands
     .deleteCell(id)
     .then(() =>
-      waitForOrder(context, (order) => !order.includes(id)).then(() => {
+      waitForCellOrder(context, (order) => !order.includes(id)).then(() => {
         view.set({ note: { tone: "neutral", text: "Cell deleted.", deletedCell: removed } });
-        selectForBufferedKeys(context, held);
+        reselectForBufferedKeys(context, held);
       }),
     )
     .catch((error) => {
       pendingDeletions.delete(id);
-      showErrorAndDropKeys(context, "The cell could not be deleted")(error);
+      noteErrorAndDropKeysHandler(context, "The cell could not be deleted")(error);
     });
 }
 
@@ -101,7 +101,7 @@ export function restoreCell(context: NotebookContext, which?: DeletedCell): void
     view.set({ note: { tone: "neutral", text: "No deleted cell to restore." } });
     return;
   }
-  const position = restoreIndex(removed, order);
+  const position = restoreIndexOfCell(removed, order);
   context.keyBuffer.start();
   commands
     .createCell(position, removed.type, removed.source, removed.title)
@@ -110,11 +110,11 @@ export function restoreCell(context: NotebookContext, which?: DeletedCell): void
       if (removed.hadOutputs) {
         view.set({ note: { tone: "neutral", text: "Cell restored. Run it again for its outputs." } });
       } else if (view.get().note?.deletedCell === removed) view.set({ note: null });
-      selectWhenPresent(context, id, false);
+      selectCellWhenPresent(context, id, false);
     })
     .catch((error) => {
       deletedCells.add(removed);
-      showErrorAndDropKeys(context, "The cell could not be restored")(error);
+      noteErrorAndDropKeysHandler(context, "The cell could not be restored")(error);
     });
 }
 
@@ -128,10 +128,10 @@ export function changeCellType(context: NotebookContext, type: CellType, id = co
   context.keyBuffer.start();
   commands
     .changeType(id, type)
-    .then((fresh) => selectWhenPresent(context, fresh, false))
+    .then((fresh) => selectCellWhenPresent(context, fresh, false))
     .catch((error) => {
       context.pendingDeletions.delete(id);
-      showErrorAndDropKeys(context, "The cell's type could not be changed")(error);
+      noteErrorAndDropKeysHandler(context, "The cell's type could not be changed")(error);
     });
 }
 
@@ -146,12 +146,12 @@ export function moveCellTo(context: NotebookContext, id: string, position: numbe
   const held = context.view.get().editing ? null : context.keyBuffer.start();
   commands
     .moveCell(id, position)
-    .then(() => waitForOrder(context, (order) => order.indexOf(id) !== from))
+    .then(() => waitForCellOrder(context, (order) => order.indexOf(id) !== from))
     .then(() => {
       context.view.set({ revealRequests: context.view.get().revealRequests + 1 });
-      selectForBufferedKeys(context, held);
+      reselectForBufferedKeys(context, held);
     })
-    .catch(showErrorAndDropKeys(context, "The cell could not be moved"));
+    .catch(noteErrorAndDropKeysHandler(context, "The cell could not be moved"));
 }
 
 /** Moves the given or the selected cell up (-1) or down (1). */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createDeletedCells, restoreIndex, snapshotCell } from "./deletedCells";
-import { fakeCell, stateOf } from "./fakeNotebook";
+import { createDeletedCells, deletedCellOf, restoreIndexOfCell } from "./deletedCells";
+import { fakeCell, stateOfCells } from "./fakeNotebook";
 
-const fourCellState = stateOf(["a", "b", "c", "d"].map((id) => fakeCell(id)));
+const fourCellState = stateOfCells(["a", "b", "c", "d"].map((id) => fakeCell(id)));
 
 function deletedCell(id: string, before: string | null, after: string | null, position: number) {
   return {
@@ -18,8 +18,8 @@ function deletedCell(id: string, before: string | null, after: string | null, po
 }
 
 test("a snapshot has the cell's content and position", () => {
-  const titled = stateOf([fakeCell("a"), fakeCell("b", "old", { type: "markdown", title: "Why" })]);
-  expect(snapshotCell(titled, "b", "new")).toEqual({
+  const titled = stateOfCells([fakeCell("a"), fakeCell("b", "old", { type: "markdown", title: "Why" })]);
+  expect(deletedCellOf(titled, "b", "new")).toEqual({
     id: "b",
     type: "markdown",
     source: "new",
@@ -29,15 +29,15 @@ test("a snapshot has the cell's content and position", () => {
     previousId: "a",
     nextId: null,
   });
-  expect(snapshotCell(fourCellState, "none", "")).toBeNull();
+  expect(deletedCellOf(fourCellState, "none", "")).toBeNull();
 });
 
 test("a cell is restored next to its remaining neighbour", () => {
   const b = deletedCell("b", "a", "c", 1);
-  expect(restoreIndex(b, ["x", "y", "a", "c"])).toBe(3);
-  expect(restoreIndex(b, ["x", "y", "c"])).toBe(2);
-  expect(restoreIndex(b, ["x", "y", "z"])).toBe(1);
-  expect(restoreIndex(b, [])).toBe(0);
+  expect(restoreIndexOfCell(b, ["x", "y", "a", "c"])).toBe(3);
+  expect(restoreIndexOfCell(b, ["x", "y", "c"])).toBe(2);
+  expect(restoreIndexOfCell(b, ["x", "y", "z"])).toBe(1);
+  expect(restoreIndexOfCell(b, [])).toBe(0);
 });
 
 test("the newest deleted cell is restored first, or the named one", () => {
@@ -66,5 +66,5 @@ test("a restored neighbour is found under its new id", () => {
   bin.take([]);
   bin.replaceId("a", "a2");
   const b = bin.take([]);
-  expect(b && restoreIndex(b, ["x", "a2", "c"])).toBe(2);
+  expect(b && restoreIndexOfCell(b, ["x", "a2", "c"])).toBe(2);
 });

@@ -21,7 +21,7 @@ export interface DeletedCell {
  * Returns what is needed to restore a cell of the notebook; null if there is no such cell. source
  * is the cell's text on this page.
  */
-export function snapshotCell(state: State, id: string, source: string): DeletedCell | null {
+export function deletedCellOf(state: State, id: string, source: string): DeletedCell | null {
   const { order } = state.notebook;
   const cell = cellOf(state, id);
   const position = order.indexOf(id);
@@ -42,7 +42,7 @@ export function snapshotCell(state: State, id: string, source: string): DeletedC
  * Returns the index at which to restore a deleted cell: next to a former neighbour that still
  * exists, else its former index.
  */
-export function restoreIndex(removed: DeletedCell, order: readonly string[]): number {
+export function restoreIndexOfCell(removed: DeletedCell, order: readonly string[]): number {
   const before = removed.previousId === null ? -1 : order.indexOf(removed.previousId);
   if (before >= 0) return before + 1;
   const after = removed.nextId === null ? -1 : order.indexOf(removed.nextId);

@@ -1,13 +1,13 @@
 import { expect, test, vi } from "vitest";
 import { createStore } from "../store/store";
-import { createDrafts } from "./drafts";
-import { fakeCell, setSource, stateOf } from "./fakeNotebook";
+import { createCellDrafts } from "./drafts";
+import { fakeCell, setSourceInStore, stateOfCells } from "./fakeNotebook";
 
 function setupDrafts(source = "a") {
-  const store = createStore(stateOf([fakeCell("c", source)]));
+  const store = createStore(stateOfCells([fakeCell("c", source)]));
   const say = vi.fn();
   let time = 0;
-  const drafts = createDrafts(store, say, () => time);
+  const drafts = createCellDrafts(store, say, () => time);
   drafts.followStore();
   return { store, say, drafts, wait: (ms: number) => (time += ms) };
 }
@@ -24,9 +24,9 @@ test("an echo of an earlier text does not replace later text", () => {
   const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "ab");
   drafts.recordEdit("c", "abc");
-  setSource(store, "c", "ab");
+  setSourceInStore(store, "c", "ab");
   expect(drafts.text("c")).toBe("abc");
-  setSource(store, "c", "abc");
+  setSourceInStore(store, "c", "abc");
   expect(drafts.text("c")).toBe("abc");
   expect(drafts.hasUnsavedText("c")).toBe(false);
 });
@@ -35,22 +35,22 @@ test("an echo does not replace text that was changed back", () => {
   const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "ab");
   drafts.recordEdit("c", "a");
-  setSource(store, "c", "ab");
+  setSourceInStore(store, "c", "ab");
   expect(drafts.text("c")).toBe("a");
 });
 
 test("a change by others is shown if there is no unsent text", () => {
   const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "ab");
-  setSource(store, "c", "ab");
-  setSource(store, "c", "theirs");
+  setSourceInStore(store, "c", "ab");
+  setSourceInStore(store, "c", "theirs");
   expect(drafts.text("c")).toBe("theirs");
 });
 
 test("a change by others does not replace unsent text", () => {
   const { drafts, store } = setupDrafts();
   drafts.recordEdit("c", "mine");
-  setSource(store, "c", "theirs");
+  setSourceInStore(store, "c", "theirs");
   expect(drafts.text("c")).toBe("mine");
   drafts.setLocally("c", "theirs");
   expect(drafts.text("c")).toBe("theirs");
@@ -62,14 +62,14 @@ test("a missing echo is no longer expected after its timeout", () => {
   drafts.recordEdit("c", "ab");
   drafts.recordEdit("c", "a"); // nothing has changed in the end: the server tells of nothing
   wait(60_000);
-  setSource(store, "c", "ab");
+  setSourceInStore(store, "c", "ab");
   expect(drafts.text("c")).toBe("ab");
 });
 
 test("different line ends are not a change", () => {
   const { drafts, store, say } = setupDrafts("a\r\nb");
   expect(drafts.text("c")).toBe("a\nb");
-  setSource(store, "c", "a\nb\n");
+  setSourceInStore(store, "c", "a\nb\n");
   expect(drafts.text("c")).toBe("a\nb\n");
   expect(say).not.toHaveBeenCalled();
 });
@@ -85,8 +85,8 @@ test("subscribers are notified of changes by others and not of echoes", () => {
   drafts.recordEdit("c", "ab");
   const heard = vi.fn();
   drafts.subscribe(heard);
-  setSource(store, "c", "ab");
+  setSourceInStore(store, "c", "ab");
   expect(heard).not.toHaveBeenCalled();
-  setSource(store, "c", "theirs");
+  setSourceInStore(store, "c", "theirs");
   expect(heard).toHaveBeenCalledTimes(1);
 });

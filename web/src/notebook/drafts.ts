@@ -27,7 +27,7 @@ export interface Drafts {
   followStore(): () => void;
 }
 
-interface Draft {
+interface CellDraft {
   text: string;
   /** The store's last source. */
   lastSource: string;
@@ -46,12 +46,12 @@ const maxSentTexts = 256;
  * Creates the texts of the cells on this page. send sends an edit to the server; now returns the
  * current time in milliseconds.
  */
-export function createDrafts(
+export function createCellDrafts(
   store: Store,
   send: (id: string, text: string) => void,
   now: () => number = () => performance.now(),
 ): Drafts {
-  const drafts = new Map<string, Draft>();
+  const drafts = new Map<string, CellDraft>();
   const memory = new Map<string, unknown>();
   const listeners = new Set<() => void>();
   const notify = () => {
@@ -67,7 +67,7 @@ export function createDrafts(
       if (cellOf(store.get(), id) === null) continue;
       const source = sourceOf(store.get(), id);
       if (source === draft.lastSource) continue;
-      changed = applySource(draft, source, now()) || changed;
+      changed = applySourceToDraft(draft, source, now()) || changed;
     }
     if (changed) notify();
   };
@@ -112,7 +112,7 @@ export function createDrafts(
  * Applies a new source of a cell from the store to its draft. Returns true if it became the draft's
  * text, false if it is an echo or the draft has unsent text.
  */
-function applySource(draft: Draft, source: string, now: number): boolean {
+function applySourceToDraft(draft: CellDraft, source: string, now: number): boolean {
   const isUnchanged = draft.text === draft.lastSource;
   draft.lastSource = source;
   if (source === draft.text) {

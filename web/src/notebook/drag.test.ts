@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createStore } from "../store/store";
-import { indexAfterDrop, scrollStep, startDrag } from "./drag";
-import { fakeCell, fakeCommands, stateOf } from "./fakeNotebook";
+import { indexAfterDrop, scrollStep, startCellDrag } from "./drag";
+import { fakeCell, fakeCommands, stateOfCells } from "./fakeNotebook";
 import { createNotebookContext } from "./notebookContext";
 
 test("the index after a drop does not count the dragged cell", () => {
@@ -19,11 +19,11 @@ test("the list scrolls faster the nearer the pointer is to an edge", () => {
 });
 
 function setupDrag() {
-  const store = createStore(stateOf(["a", "b", "c", "d"].map((id) => fakeCell(id))));
+  const store = createStore(stateOfCells(["a", "b", "c", "d"].map((id) => fakeCell(id))));
   const commands = fakeCommands(store);
   const context = createNotebookContext(store, () => commands);
   const list = { scroller: null, insertIndexAt: (y: number) => y / 100 };
-  return { desk: context, commands, drag: startDrag(context, list, "b") };
+  return { desk: context, commands, drag: startCellDrag(context, list, "b") };
 }
 
 test("a dropped cell is moved", () => {

@@ -29,7 +29,7 @@ export interface Drag {
   cancel(): void;
 }
 
-export function startDrag(context: NotebookContext, list: CellListHandle, id: string): Drag {
+export function startCellDrag(context: NotebookContext, list: CellListHandle, id: string): Drag {
   let y: number | null = null;
   let frame = 0;
   const updateDropIndex = () => {

@@ -1,6 +1,6 @@
 // Executes keyboard shortcuts, at once or after the change that they waited for.
 
-import { type BufferedKey, typedTextOf } from "./keyBuffer";
+import { type BufferedKey, typedTextOfKeys } from "./keyBuffer";
 import type { NotebookContext } from "./notebookContext";
 import { type Shortcut, shortcuts } from "./shortcuts";
 
@@ -17,10 +17,14 @@ export interface TimedKey {
 }
 
 /** Where a key is pressed. command: a cell has the focus. edit: an editor has it. */
-export type KeyMode = "command" | "edit";
+export type ShortcutMode = "command" | "edit";
 
 /** Executes the shortcut of a key press. Returns false if there is no shortcut for it. */
-export function executeShortcut(context: NotebookContext, { name, at, repeat }: TimedKey, where: KeyMode): boolean {
+export function executeShortcut(
+  context: NotebookContext,
+  { name, at, repeat }: TimedKey,
+  where: ShortcutMode,
+): boolean {
   const { pendingKey } = context;
   const twoKeys = pendingKey !== null && at - pendingKey.at < secondKeyTimeoutMs ? `${pendingKey.name} ${name}` : name;
   context.pendingKey = repeat ? null : { name, at };
@@ -31,7 +35,7 @@ export function executeShortcut(context: NotebookContext, { name, at, repeat }: 
   return true;
 }
 
-function findShortcut(name: string, where: KeyMode): Shortcut | null {
+function findShortcut(name: string, where: ShortcutMode): Shortcut | null {
   return shortcuts.find((key) => (key.mode === where || key.mode === "both") && key.keys.includes(name)) ?? null;
 }
 
@@ -40,12 +44,12 @@ function findShortcut(name: string, where: KeyMode): Shortcut | null {
  * focus. write receives text for the editor. If a key changes the notebook, the remaining keys are
  * buffered for that change.
  */
-export function replayBufferedKeys(context: NotebookContext, where: KeyMode, write: (text: string) => void): void {
+export function replayBufferedKeys(context: NotebookContext, where: ShortcutMode, write: (text: string) => void): void {
   const steps = context.keyBuffer.stop();
   let mode = where;
   while (steps.length > 0) {
     const typed = mode === "edit" ? steps.splice(0, countTextKeys(steps)) : [];
-    const text = typedTextOf(typed);
+    const text = typedTextOfKeys(typed);
     if (text !== "") write(text);
     const step = steps.shift();
     if (step === undefined) return;

@@ -20,37 +20,39 @@ export function fakeExecution(more: Partial<Execution> = {}): Execution {
   return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs: [], widgets: {}, ...more };
 }
 
-export function stateOf(cells: readonly Cell[], more: Partial<NotebookState> = {}): State {
+export function stateOfCells(cells: readonly Cell[], more: Partial<NotebookState> = {}): State {
   const byId = Object.fromEntries(cells.map((each) => [each.id, each]));
   const notebook = { ...initialState.notebook, seq: 1, order: cells.map(({ id }) => id), cells: byId, ...more };
   return { ...initialState, notebook };
 }
 
-export function changeNotebook(store: Store, change: (now: NotebookState) => Partial<NotebookState>): void {
+export function changeNotebookInStore(store: Store, change: (now: NotebookState) => Partial<NotebookState>): void {
   store.update((state) => ({ ...state, notebook: { ...state.notebook, ...change(state.notebook) } }));
 }
 
 /** Changes a cell's source in the store, as if the server had sent it. */
-export function setSource(store: Store, id: string, source: string): void {
-  changeNotebook(store, ({ cells }) => ({ cells: { ...cells, [id]: { ...(cells[id] ?? fakeCell(id)), source } } }));
+export function setSourceInStore(store: Store, id: string, source: string): void {
+  changeNotebookInStore(store, ({ cells }) => ({
+    cells: { ...cells, [id]: { ...(cells[id] ?? fakeCell(id)), source } },
+  }));
 }
 
-export function removeCell(store: Store, id: string): void {
-  changeNotebook(store, ({ order, cells }) => {
+export function removeCellFromStore(store: Store, id: string): void {
+  changeNotebookInStore(store, ({ order, cells }) => {
     const { [id]: _gone, ...rest } = cells;
     return { order: order.filter((each) => each !== id), cells: rest };
   });
 }
 
-export function insertCell(store: Store, position: number, fresh: Cell): void {
-  changeNotebook(store, ({ order, cells }) => ({
+export function insertCellIntoStore(store: Store, position: number, fresh: Cell): void {
+  changeNotebookInStore(store, ({ order, cells }) => ({
     order: [...order.slice(0, position), fresh.id, ...order.slice(position)],
     cells: { ...cells, [fresh.id]: fresh },
   }));
 }
 
-export function moveCell(store: Store, id: string, position: number): void {
-  changeNotebook(store, ({ order }) => {
+export function moveCellInStore(store: Store, id: string, position: number): void {
+  changeNotebookInStore(store, ({ order }) => {
     const rest = order.filter((each) => each !== id);
     return { order: [...rest.slice(0, position), id, ...rest.slice(position)] };
   });
@@ -66,18 +68,18 @@ export function fakeCommands(store: Store) {
     canRun: true as boolean,
     createCell: vi.fn(async (position: number, type: CellType, source: string, title: string = "") => {
       const id = `new${++made}`;
-      insertCell(store, position, fakeCell(id, source, { type, title }));
+      insertCellIntoStore(store, position, fakeCell(id, source, { type, title }));
       return id;
     }),
     editCell: vi.fn(),
-    deleteCell: vi.fn(async (id: string) => removeCell(store, id)),
-    moveCell: vi.fn(async (id: string, position: number) => moveCell(store, id, position)),
+    deleteCell: vi.fn(async (id: string) => removeCellFromStore(store, id)),
+    moveCell: vi.fn(async (id: string, position: number) => moveCellInStore(store, id, position)),
     changeType: vi.fn(async (id: string, type: CellType) => {
       const { order, cells } = store.get().notebook;
       const [at, old] = [order.indexOf(id), cells[id] ?? fakeCell(id)];
       const fresh = `${id}-${type}`;
-      removeCell(store, id);
-      insertCell(store, at, { ...old, id: fresh, type });
+      removeCellFromStore(store, id);
+      insertCellIntoStore(store, at, { ...old, id: fresh, type });
       return fresh;
     }),
     runCell: vi.fn(),
@@ -109,7 +111,7 @@ export interface RenderedNotebook {
   navigation: NotebookNavigation;
 }
 
-interface Options {
+interface RenderNotebookOptions {
   readOnly?: boolean;
   canRun?: boolean;
   addProblem?: string;
@@ -119,7 +121,7 @@ interface Options {
 /** Renders a notebook with a store and fake commands; returns them. */
 export async function renderNotebook(
   state: State,
-  { readOnly = false, canRun = true, addProblem, conflicts = {} }: Options = {},
+  { readOnly = false, canRun = true, addProblem, conflicts = {} }: RenderNotebookOptions = {},
 ): Promise<RenderedNotebook> {
   fakeNotebookLayout();
   const store = createStore(state);

@@ -1,7 +1,7 @@
 // Reacts to changes of the notebook by anybody.
 
 import type { State } from "../store/state";
-import { type DeletedCell, snapshotCell } from "./deletedCells";
+import { type DeletedCell, deletedCellOf } from "./deletedCells";
 import type { NotebookContext } from "./notebookContext";
 import { withoutId } from "./viewState";
 
@@ -30,10 +30,10 @@ function handleRemovedCells(context: NotebookContext, before: State, now: State)
   const removedIds = before.notebook.order.filter((id) => !present.has(id));
   if (removedIds.length === 0) return;
   const editedCells = removedIds
-    .map((id) => deletedWhileEdited(context, before, id))
+    .map((id) => cellDeletedWhileEdited(context, before, id))
     .filter((removed) => removed !== null);
-  moveSelection(context, before.notebook.order, present);
-  for (const id of removedIds) forgetCell(context, id);
+  moveSelectionFromDeletedCell(context, before.notebook.order, present);
+  for (const id of removedIds) forgetDeletedCell(context, id);
   const removed = editedCells.at(-1);
   if (removed === undefined) return;
   for (const each of editedCells) {
@@ -44,16 +44,20 @@ function handleRemovedCells(context: NotebookContext, before: State, now: State)
 }
 
 /** Returns the cell if somebody else deleted it while the user was editing it; else null. */
-function deletedWhileEdited(context: NotebookContext, before: State, id: string): DeletedCell | null {
+function cellDeletedWhileEdited(context: NotebookContext, before: State, id: string): DeletedCell | null {
   const { drafts, view, pendingDeletions } = context;
   const { selected, editing } = view.get();
   if (pendingDeletions.has(id) || context.commands() === null) return null;
   const writing = drafts.hasUnsavedText(id) || (editing && selected === id);
-  return writing ? snapshotCell(before, id, drafts.text(id)) : null;
+  return writing ? deletedCellOf(before, id, drafts.text(id)) : null;
 }
 
 /** Moves the selection from a deleted cell to the next remaining cell, else to the previous one. */
-function moveSelection({ view }: NotebookContext, order: readonly string[], present: ReadonlySet<string>): void {
+function moveSelectionFromDeletedCell(
+  { view }: NotebookContext,
+  order: readonly string[],
+  present: ReadonlySet<string>,
+): void {
   const { selected } = view.get();
   if (selected === null || present.has(selected)) return;
   const at = order.indexOf(selected);
@@ -61,7 +65,7 @@ function moveSelection({ view }: NotebookContext, order: readonly string[], pres
   view.set({ selected: next ?? null, editing: false, revealRequests: view.get().revealRequests + 1 });
 }
 
-function forgetCell({ view, drafts, pendingDeletions }: NotebookContext, id: string): void {
+function forgetDeletedCell({ view, drafts, pendingDeletions }: NotebookContext, id: string): void {
   const { cellsWithEditor, cellsWithHiddenOutputs, searchHit, hovered } = view.get();
   drafts.discard(id);
   pendingDeletions.delete(id);

@@ -1,7 +1,7 @@
 import { matchRanges } from "./search";
 
 /** How many milliseconds to wait for a text that is not rendered yet. */
-const renderTimeoutMs = 1500;
+const textRenderTimeoutMs = 1500;
 
 /** Name of the CSS highlight that base.css styles. */
 const highlightName = "found";
@@ -15,7 +15,7 @@ const highlightName = "found";
 export function highlightText(element: HTMLElement, wanted: string, nth: number, signal: AbortSignal): void {
   if (signal.aborted || !("highlights" in CSS)) return;
   const mark = () => {
-    const ranges = textRanges(element, wanted);
+    const ranges = rangesOfRenderedText(element, wanted);
     if (ranges.length === 0) return false;
     CSS.highlights.set(highlightName, new Highlight(...ranges));
     const range = ranges[Math.min(nth, ranges.length - 1)];
@@ -26,7 +26,7 @@ export function highlightText(element: HTMLElement, wanted: string, nth: number,
     if (mark()) drawn.disconnect();
   });
   if (!mark()) drawn.observe(element, { childList: true, subtree: true, characterData: true });
-  const timer = setTimeout(() => drawn.disconnect(), renderTimeoutMs);
+  const timer = setTimeout(() => drawn.disconnect(), textRenderTimeoutMs);
   signal.addEventListener("abort", () => {
     clearTimeout(timer);
     drawn.disconnect();
@@ -38,7 +38,7 @@ export function highlightText(element: HTMLElement, wanted: string, nth: number,
  * Returns the DOM ranges of the rendered text that match, ignoring case; a range may span several
  * elements.
  */
-function textRanges(element: HTMLElement, wanted: string): Range[] {
+function rangesOfRenderedText(element: HTMLElement, wanted: string): Range[] {
   const nodes: { node: Node; start: number }[] = [];
   let text = "";
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);

@@ -21,21 +21,21 @@ export interface BufferedKey {
 
 export interface KeyBuffer {
   /** Starts buffering for a new change. Keys buffered for an earlier change are dropped. */
-  start(): KeyBatch;
+  start(): BufferedKeyBatch;
   /** Returns the current buffer; null if keys are not buffered. */
-  current(): KeyBatch | null;
+  current(): BufferedKeyBatch | null;
   /** Reports, once, whether the time ran out while keys were buffered. */
   takeTimeout(): boolean;
   /** Stops buffering and returns the buffered keys. */
   stop(): BufferedKey[];
 }
 
-export interface KeyBatch {
+export interface BufferedKeyBatch {
   keys: BufferedKey[];
 }
 
 export function createKeyBuffer(): KeyBuffer {
-  let batch: KeyBatch = { keys: [] };
+  let batch: BufferedKeyBatch = { keys: [] };
   let deadline = 0;
   const isActive = () => performance.now() < deadline;
   return {
@@ -59,31 +59,31 @@ export function createKeyBuffer(): KeyBuffer {
   };
 }
 
-type TimedKeyFields = Named & Pick<KeyboardEvent, "repeat" | "timeStamp">;
+type BufferableKeyEvent = Named & Pick<KeyboardEvent, "repeat" | "timeStamp">;
 
 /**
  * Adds a key to the batch of buffered keys. Returns false if the browser should handle the key
  * instead: function keys, copy, paste and reload.
  */
-export function bufferKey({ keys }: KeyBatch, event: TimedKeyFields): boolean {
+export function bufferKey({ keys }: BufferedKeyBatch, event: BufferableKeyEvent): boolean {
   const { key, ctrlKey, metaKey, altKey, repeat, timeStamp } = event;
   // Copy and reload change nothing here; a paste is buffered with its text.
   if ((ctrlKey || metaKey) && !altKey && /^[cvr]$/i.test(key)) return false;
   if (/^F\d+$/.test(key)) return false;
-  const text = ctrlKey || metaKey ? null : typedText(key);
+  const text = ctrlKey || metaKey ? null : typedTextOfKey(key);
   // A repeated key types its text again, but does not repeat a command.
   if (!repeat || text !== null) keys.push({ name: keyName(event), text, at: timeStamp });
   return true;
 }
 
-function typedText(key: string): string | null {
+function typedTextOfKey(key: string): string | null {
   if (key === "Enter") return "\n";
   if (key === "Backspace") return "\b";
   return [...key].length === 1 ? key : null;
 }
 
 /** Returns the text that a sequence of buffered keys types; Backspace removes the character before it. */
-export function typedTextOf(steps: readonly BufferedKey[]): string {
+export function typedTextOfKeys(steps: readonly BufferedKey[]): string {
   let text = "";
   for (const step of steps) text = step.text === "\b" ? [...text].slice(0, -1).join("") : text + (step.text ?? "");
   return text;

@@ -38,6 +38,6 @@ export function labelsOfShortcut(name: string, mac: boolean): string[] {
 }
 
 /** Reports whether the keyboard has a Cmd key that is used instead of Ctrl. */
-export function isMac(): boolean {
+export function isMacKeyboard(): boolean {
   return /Mac|iPhone|iPad/.test(navigator.platform);
 }

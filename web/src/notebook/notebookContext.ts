@@ -5,7 +5,7 @@ import type { Commands } from "../commands/commands";
 import type { Store } from "../store/store";
 import { type ChangeTimes, createChangeTimes } from "./changeTimes";
 import { createDeletedCells, type DeletedCells } from "./deletedCells";
-import { createDrafts, type Drafts } from "./drafts";
+import { createCellDrafts, type Drafts } from "./drafts";
 import { createKeyBuffer, type KeyBuffer } from "./keyBuffer";
 import { createViewStore, type ViewState, type ViewStore } from "./viewState";
 
@@ -35,7 +35,7 @@ export function createNotebookContext(store: Store, commands: () => Commands | n
   return {
     store,
     view: createViewStore(),
-    drafts: createDrafts(store, (id, text) => commands()?.editCell(id, text)),
+    drafts: createCellDrafts(store, (id, text) => commands()?.editCell(id, text)),
     deletedCells: createDeletedCells(),
     changeTimes: createChangeTimes(store),
     keyBuffer: createKeyBuffer(),
@@ -59,7 +59,7 @@ export function useNotebookContext(): NotebookContext {
  * Returns what select reads from the notebook's view state, and re-renders the component when that
  * changes (by Object.is).
  */
-export function useView<T>(select: (state: ViewState) => T): T {
+export function useViewState<T>(select: (state: ViewState) => T): T {
   const { view } = useNotebookContext();
   return useSyncExternalStore(view.subscribe, () => select(view.get()));
 }

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import type { Output } from "../protocol/messages";
-import { fakeCell, fakeExecution, stateOf } from "./fakeNotebook";
+import { fakeCell, fakeExecution, stateOfCells } from "./fakeNotebook";
 import { outputText } from "./outputText";
 
-function outputTextOf(...outputs: unknown[]): string {
+function textOfOutputs(...outputs: unknown[]): string {
   return outputText(
-    stateOf([fakeCell("a")], { executions: { a: fakeExecution({ outputs: outputs as Output[] }) } }),
+    stateOfCells([fakeCell("a")], { executions: { a: fakeExecution({ outputs: outputs as Output[] }) } }),
     "a",
   );
 }
 
 test("contains printed text, values and errors without ANSI colours", () => {
-  const text = outputTextOf(
+  const text = textOfOutputs(
     { output_type: "stream", name: "stdout", text: ["one\n", "two"] },
     { output_type: "execute_result", data: { "text/html": "<b>42</b>", "text/plain": "42" }, metadata: {} },
     { output_type: "error", ename: "E", evalue: "no", traceback: ["\u001b[31mE\u001b[0m: no", "  line 1"] },
@@ -21,6 +21,6 @@ test("contains printed text, values and errors without ANSI colours", () => {
 });
 
 test("ignores malformed outputs", () => {
-  expect(outputTextOf(null, 7, "x", { text: 1 }, { data: null }, { traceback: [1, null] })).toBe("\n\n\n\n\n");
-  expect(outputText(stateOf([fakeCell("a")]), "a")).toBe("");
+  expect(textOfOutputs(null, 7, "x", { text: 1 }, { data: null }, { traceback: [1, null] })).toBe("\n\n\n\n\n");
+  expect(outputText(stateOfCells([fakeCell("a")]), "a")).toBe("");
 });

@@ -4,10 +4,10 @@ import type { Commands } from "../commands/commands";
 import { insertCell, selectNextOrCreate } from "./cellCommands";
 import { executionOf, isMarkdown } from "./cellSelectors";
 import type { NotebookContext } from "./notebookContext";
-import { leaveEditor } from "./selection";
+import { closeCellEditor } from "./selection";
 
 /** Returns why cells cannot be run on this page; null if they can. */
-export function whyCannotRun(commands: Commands | null): string | null {
+export function whyCannotRunCells(commands: Commands | null): string | null {
   if (commands === null) return "Read-only.";
   return commands.canRun ? null : (commands.runProblem ?? "Cells cannot run here.");
 }
@@ -19,17 +19,17 @@ export function whyCannotRun(commands: Commands | null): string | null {
 export function runCell(context: NotebookContext, id = context.view.get().selected): boolean {
   if (id === null) return false;
   if (isMarkdown(context.store.get(), id)) {
-    leaveEditor(context);
+    closeCellEditor(context);
     return true;
   }
-  if (!checkCanRun(context)) return false;
+  if (!noteIfCannotRun(context)) return false;
   context.commands()?.runCell(id);
   return true;
 }
 
 /** Runs the selected cell and keeps it selected. */
-export function runAndStay(context: NotebookContext): void {
-  if (runCell(context)) leaveEditor(context);
+export function runSelectedCell(context: NotebookContext): void {
+  if (runCell(context)) closeCellEditor(context);
 }
 
 /** Runs the selected cell and selects the next one. */
@@ -38,13 +38,13 @@ export function runAndSelectNext(context: NotebookContext): void {
 }
 
 /** Runs the selected cell and inserts a cell below. */
-export function runAndInsert(context: NotebookContext): void {
+export function runAndInsertBelow(context: NotebookContext): void {
   if (runCell(context)) insertCell(context, 1, context.view.get().selected, true);
 }
 
 /** Interrupts the running cell; if none is running, removes the selected cell from the queue. */
-export function interruptRunning(context: NotebookContext): void {
-  if (!checkCanRun(context)) return;
+export function interruptRunningCell(context: NotebookContext): void {
+  if (!noteIfCannotRun(context)) return;
   const { notebook } = context.store.get();
   const { selected } = context.view.get();
   const running = notebook.order.find((id) => executionOf(context.store.get(), id)?.started);
@@ -55,16 +55,16 @@ export function interruptRunning(context: NotebookContext): void {
 
 /** Interrupts a cell if it is running, or removes it from the queue. */
 export function interruptCell(context: NotebookContext, id: string): void {
-  if (checkCanRun(context)) context.commands()?.stopCell(id);
+  if (noteIfCannotRun(context)) context.commands()?.stopCell(id);
 }
 
 /** Opens the dialog that asks for confirmation before it restarts the kernel. */
 export function openRestartDialog(context: NotebookContext): void {
-  if (context.commands()?.canRestart === true || checkCanRun(context)) context.view.set({ dialog: "restart" });
+  if (context.commands()?.canRestart === true || noteIfCannotRun(context)) context.view.set({ dialog: "restart" });
 }
 
-function checkCanRun(context: NotebookContext): boolean {
-  const why = whyCannotRun(context.commands());
+function noteIfCannotRun(context: NotebookContext): boolean {
+  const why = whyCannotRunCells(context.commands());
   if (why !== null) context.view.set({ note: { tone: "neutral", text: why } });
   return why === null;
 }

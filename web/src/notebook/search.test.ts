@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import { findAll, maxHits, nextHit } from "./search";
+import { findHitsInCells, maxSearchHits, nextHit } from "./search";
 
 const sourceTexts: Record<string, string> = { a: "One (two) one", b: "", c: "tone" };
 const sourceText = (id: string) => sourceTexts[id] ?? "";
-const findInCells = (wanted: string) => findAll(["a", "b", "c"], { source: sourceText, outputs: () => "" }, wanted);
+const findHitsInThreeCells = (wanted: string) =>
+  findHitsInCells(["a", "b", "c"], { source: sourceText, outputs: () => "" }, wanted);
 
 test("finds a text in all cells in order, ignoring case", () => {
-  expect(findInCells("one")).toEqual([
+  expect(findHitsInThreeCells("one")).toEqual([
     { id: "a", from: 0, to: 3, inOutputs: null },
     { id: "a", from: 10, to: 13, inOutputs: null },
     { id: "c", from: 1, to: 4, inOutputs: null },
@@ -14,14 +15,14 @@ test("finds a text in all cells in order, ignoring case", () => {
 });
 
 test("treats regular expression characters as text", () => {
-  expect(findInCells("(two)")).toEqual([{ id: "a", from: 4, to: 9, inOutputs: null }]);
-  expect(findInCells(".*")).toEqual([]);
-  expect(findInCells("")).toEqual([]);
+  expect(findHitsInThreeCells("(two)")).toEqual([{ id: "a", from: 4, to: 9, inOutputs: null }]);
+  expect(findHitsInThreeCells(".*")).toEqual([]);
+  expect(findHitsInThreeCells("")).toEqual([]);
 });
 
 test("finds hits in a cell's outputs after those in its source", () => {
   expect(
-    findAll(["a"], { source: sourceText, outputs: () => "one: ONE" }, "one").map(({ from, inOutputs }) => [
+    findHitsInCells(["a"], { source: sourceText, outputs: () => "one: ONE" }, "one").map(({ from, inOutputs }) => [
       from,
       inOutputs?.nth,
     ]),
@@ -35,11 +36,11 @@ test("finds hits in a cell's outputs after those in its source", () => {
 
 test("stops at the maximum number of hits", () => {
   const much = () => "a".repeat(100_000);
-  expect(findAll(["x", "y"], { source: much, outputs: much }, "a")).toHaveLength(maxHits);
+  expect(findHitsInCells(["x", "y"], { source: much, outputs: much }, "a")).toHaveLength(maxSearchHits);
 });
 
 test("nextHit wraps around in both directions", () => {
-  const hits = findInCells("one");
+  const hits = findHitsInThreeCells("one");
   const [first, second, third] = hits;
   expect(nextHit(hits, null, 1)).toBe(first);
   expect(nextHit(hits, null, -1)).toBe(third);

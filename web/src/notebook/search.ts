@@ -4,7 +4,7 @@
 import type { SearchHit } from "./viewState";
 
 /** Maximum number of hits of a search; the search stops there. */
-export const maxHits = 5000;
+export const maxSearchHits = 5000;
 
 /** Functions that return the searchable texts of a cell by its id. */
 export interface CellTexts {
@@ -16,7 +16,7 @@ export interface CellTexts {
  * Returns all hits of a text in the order of the cells, ignoring case; [] if the text is empty.
  * Stops after 5000 hits.
  */
-export function findAll(ids: readonly string[], texts: CellTexts, wanted: string): SearchHit[] {
+export function findHitsInCells(ids: readonly string[], texts: CellTexts, wanted: string): SearchHit[] {
   const hits: SearchHit[] = [];
   if (wanted === "") return hits;
   for (const id of ids) {
@@ -24,7 +24,7 @@ export function findAll(ids: readonly string[], texts: CellTexts, wanted: string
     matchRanges(texts.outputs(id), wanted).forEach(({ from, to }, nth) => {
       hits.push({ id, from, to, inOutputs: { text: wanted, nth } });
     });
-    if (hits.length >= maxHits) return hits.slice(0, maxHits);
+    if (hits.length >= maxSearchHits) return hits.slice(0, maxSearchHits);
   }
   return hits;
 }
@@ -35,7 +35,7 @@ export function matchRanges(text: string, wanted: string): { from: number; to: n
   const found: { from: number; to: number }[] = [];
   for (const match of text.matchAll(pattern)) {
     found.push({ from: match.index, to: match.index + match[0].length });
-    if (found.length >= maxHits) break;
+    if (found.length >= maxSearchHits) break;
   }
   return found;
 }

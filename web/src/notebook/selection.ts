@@ -39,7 +39,7 @@ export function selectedIndex({ store, view }: NotebookContext): number {
  * Opens the editor of the given or the selected cell with the caret at a selection; null means at
  * its last position.
  */
-export function editCell(
+export function openCellEditor(
   context: NotebookContext,
   id = context.view.get().selected,
   caret: CaretSelection | null = null,
@@ -59,7 +59,7 @@ export function editCell(
 }
 
 /** Closes the editor of the selected cell and focuses the cell. */
-export function leaveEditor({ view }: NotebookContext): void {
+export function closeCellEditor({ view }: NotebookContext): void {
   view.pendingFocus = view.get().selected;
   view.set({ editing: false, focusRequests: view.get().focusRequests + 1 });
 }
@@ -68,8 +68,8 @@ export function leaveEditor({ view }: NotebookContext): void {
  * Selects a cell, or opens its editor, as soon as the notebook contains it. Does nothing if the
  * user moves the focus first.
  */
-export function selectWhenPresent(context: NotebookContext, id: string, editing: boolean): void {
-  whenPresent(context, id, () => (editing ? editCell(context, id) : selectCell(context, id)));
+export function selectCellWhenPresent(context: NotebookContext, id: string, editing: boolean): void {
+  whenCellPresent(context, id, () => (editing ? openCellEditor(context, id) : selectCell(context, id)));
 }
 
 /** How many milliseconds to wait for a cell that a link leads to. */
@@ -81,7 +81,7 @@ const jumpTimeoutMs = 1500;
  */
 export function jumpToCell(context: NotebookContext, id: string): void {
   const { view } = context;
-  const stop = whenPresent(context, id, () => {
+  const stop = whenCellPresent(context, id, () => {
     selectCell(context, id);
     view.set({ jumpHighlight: { id, count: (view.get().jumpHighlight?.count ?? 0) + 1 } });
   });
@@ -96,7 +96,7 @@ export function jumpToCell(context: NotebookContext, id: string): void {
  * Returns null if it already contained the cell, else a function that stops waiting and returns
  * whether it was still waiting.
  */
-function whenPresent({ store, view }: NotebookContext, id: string, go: () => void): (() => boolean) | null {
+function whenCellPresent({ store, view }: NotebookContext, id: string, go: () => void): (() => boolean) | null {
   const { focusRequests } = view.get();
   const there = () => cellOf(store.get(), id) !== null && store.get().notebook.order.includes(id);
   if (there()) {
@@ -123,7 +123,7 @@ function whenPresent({ store, view }: NotebookContext, id: string, go: () => voi
  * Resolves when the order of the cells satisfies the predicate: the notebook's change may arrive
  * after the response to a command.
  */
-export function waitForOrder({ store }: NotebookContext, is: (order: readonly string[]) => boolean): Promise<void> {
+export function waitForCellOrder({ store }: NotebookContext, is: (order: readonly string[]) => boolean): Promise<void> {
   if (is(store.get().notebook.order)) return Promise.resolve();
   return new Promise((resolve) => {
     const stop = store.subscribe(() => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { keyName, labelsOfShortcut } from "./keyName";
 import { shortcuts } from "./shortcuts";
 
-function pressedKeyName(key: string, more: Partial<KeyboardEvent> = {}) {
+function nameOfPressedKey(key: string, more: Partial<KeyboardEvent> = {}) {
   return { key, code: "", ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more };
 }
 
@@ -19,20 +19,20 @@ test("keys that type text are not shortcuts in the editor", () => {
 });
 
 test("keyName returns names as in the table of shortcuts", () => {
-  expect(keyName(pressedKeyName("j", { code: "KeyJ" }))).toBe("j");
-  expect(keyName(pressedKeyName("J", { code: "KeyJ", shiftKey: true }))).toBe("J");
-  expect(keyName(pressedKeyName("?", { code: "Slash", shiftKey: true }))).toBe("?");
-  expect(keyName(pressedKeyName("Enter", { ctrlKey: true }))).toBe("Mod-Enter");
-  expect(keyName(pressedKeyName("Enter", { metaKey: true }))).toBe("Mod-Enter");
-  expect(keyName(pressedKeyName("ArrowUp", { ctrlKey: true, shiftKey: true }))).toBe("Mod-Shift-ArrowUp");
-  expect(keyName(pressedKeyName("F", { ctrlKey: true }))).toBe("Mod-f");
-  expect(keyName(pressedKeyName("0"))).toBe("0");
+  expect(keyName(nameOfPressedKey("j", { code: "KeyJ" }))).toBe("j");
+  expect(keyName(nameOfPressedKey("J", { code: "KeyJ", shiftKey: true }))).toBe("J");
+  expect(keyName(nameOfPressedKey("?", { code: "Slash", shiftKey: true }))).toBe("?");
+  expect(keyName(nameOfPressedKey("Enter", { ctrlKey: true }))).toBe("Mod-Enter");
+  expect(keyName(nameOfPressedKey("Enter", { metaKey: true }))).toBe("Mod-Enter");
+  expect(keyName(nameOfPressedKey("ArrowUp", { ctrlKey: true, shiftKey: true }))).toBe("Mod-Shift-ArrowUp");
+  expect(keyName(nameOfPressedKey("F", { ctrlKey: true }))).toBe("Mod-f");
+  expect(keyName(nameOfPressedKey("0"))).toBe("0");
 });
 
 test("Caps Lock and non-Latin layouts do not change key names", () => {
-  expect(keyName(pressedKeyName("D", { code: "KeyD" }))).toBe("d");
-  expect(keyName(pressedKeyName("в", { code: "KeyD" }))).toBe("d");
-  expect(keyName(pressedKeyName("В", { code: "KeyD", shiftKey: true }))).toBe("D");
+  expect(keyName(nameOfPressedKey("D", { code: "KeyD" }))).toBe("d");
+  expect(keyName(nameOfPressedKey("в", { code: "KeyD" }))).toBe("d");
+  expect(keyName(nameOfPressedKey("В", { code: "KeyD", shiftKey: true }))).toBe("D");
 });
 
 test("labelsOfShortcut returns the labels on the keyboard", () => {

@@ -2,8 +2,14 @@
 
 import { changeCellType, deleteCell, insertCell, moveCellBy, restoreCell } from "./cellCommands";
 import type { NotebookContext } from "./notebookContext";
-import { interruptRunning, openRestartDialog, runAndInsert, runAndSelectNext, runAndStay } from "./runCommands";
-import { editCell, leaveEditor, selectRelative } from "./selection";
+import {
+  interruptRunningCell,
+  openRestartDialog,
+  runAndInsertBelow,
+  runAndSelectNext,
+  runSelectedCell,
+} from "./runCommands";
+import { closeCellEditor, openCellEditor, selectRelative } from "./selection";
 import { withId, withoutId } from "./viewState";
 
 export interface Shortcut {
@@ -20,8 +26,8 @@ export interface Shortcut {
 }
 
 export const shortcuts: readonly Shortcut[] = [
-  { keys: ["Enter"], mode: "command", description: "Edit the cell", run: (context) => editCell(context) },
-  { keys: ["Escape"], mode: "edit", description: "Leave the editor", run: leaveEditor },
+  { keys: ["Enter"], mode: "command", description: "Edit the cell", run: (context) => openCellEditor(context) },
+  { keys: ["Escape"], mode: "edit", description: "Leave the editor", run: closeCellEditor },
   {
     keys: ["ArrowUp", "k"],
     mode: "command",
@@ -53,8 +59,8 @@ export const shortcuts: readonly Shortcut[] = [
     worksReadOnly: true,
   },
   { keys: ["Shift-Enter"], mode: "both", description: "Run, and go to the next cell", run: runAndSelectNext },
-  { keys: ["Mod-Enter"], mode: "both", description: "Run", run: runAndStay },
-  { keys: ["Alt-Enter"], mode: "both", description: "Run, and insert a cell below", run: runAndInsert },
+  { keys: ["Mod-Enter"], mode: "both", description: "Run", run: runSelectedCell },
+  { keys: ["Alt-Enter"], mode: "both", description: "Run, and insert a cell below", run: runAndInsertBelow },
   { keys: ["a"], mode: "command", description: "Insert a cell above", run: (context) => insertCell(context, 0) },
   { keys: ["b"], mode: "command", description: "Insert a cell below", run: (context) => insertCell(context, 1) },
   { keys: ["d d"], mode: "command", description: "Delete the cell", run: (context) => deleteCell(context) },
@@ -111,9 +117,9 @@ export const shortcuts: readonly Shortcut[] = [
     run: (context) => toggleOutputs(context),
     worksReadOnly: true,
   },
-  { keys: ["i i"], mode: "command", description: "Interrupt the running cell", run: interruptRunning },
+  { keys: ["i i"], mode: "command", description: "Interrupt the running cell", run: interruptRunningCell },
   { keys: ["0 0"], mode: "command", description: "Restart the kernel", run: openRestartDialog },
-  { keys: ["Mod-f"], mode: "both", description: "Find in all cells", run: openSearch, worksReadOnly: true },
+  { keys: ["Mod-f"], mode: "both", description: "Find in all cells", run: openFindBar, worksReadOnly: true },
   { keys: ["Mod-s"], mode: "both", description: "Nothing: edits are saved as you type", run: showSavedNote },
   {
     keys: ["?"],
@@ -145,7 +151,7 @@ export function toggleOutputs({ view }: NotebookContext, id = view.get().selecte
   });
 }
 
-function openSearch({ view }: NotebookContext): void {
+function openFindBar({ view }: NotebookContext): void {
   view.set({ findRequests: view.get().findRequests + 1 });
 }
 

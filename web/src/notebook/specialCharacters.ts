@@ -21,7 +21,7 @@ export function codePointNames(text: string): string {
 }
 
 /** Splits a text into runs of invisible or direction-changing characters and runs of other characters. */
-export function splitAtSpecials(text: string): { text: string; special: boolean }[] {
+export function splitAtSpecialCharacters(text: string): { text: string; special: boolean }[] {
   const pieces: { text: string; special: boolean }[] = [];
   let at = 0;
   for (const { index, 0: found } of text.matchAll(new RegExp(`[${invisibleCharacters}]+`, "gu"))) {

@@ -2,7 +2,7 @@ import { pythonLanguage } from "@codemirror/lang-python";
 import { expect, test } from "vitest";
 import { loadLanguage } from "./editor/languages";
 import { tokensOf } from "./editor/tokens";
-import { codePointNames, splitAtSpecials } from "./specialCharacters";
+import { codePointNames, splitAtSpecialCharacters } from "./specialCharacters";
 import { splitTokens } from "./splitTokens";
 
 test("code is split into few tokens that contain all of it", () => {
@@ -40,11 +40,11 @@ test("tokens are split at the ends of the search hit", () => {
 });
 
 test("invisible and direction-changing characters are split off", () => {
-  expect(splitAtSpecials("a\u202eb\tc\n")).toEqual([
+  expect(splitAtSpecialCharacters("a\u202eb\tc\n")).toEqual([
     { text: "a", special: false },
     { text: "\u202e", special: true },
     { text: "b\tc\n", special: false },
   ]);
-  expect(splitAtSpecials("\u202e\u0007")).toEqual([{ text: "\u202e\u0007", special: true }]);
+  expect(splitAtSpecialCharacters("\u202e\u0007")).toEqual([{ text: "\u202e\u0007", special: true }]);
   expect(codePointNames("\u202e\u0007\u202e")).toBe("U+202E, U+0007");
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { fakeCell, fakeExecution, stateOf } from "./fakeNotebook";
-import { executionPrompt, statusOf } from "./status";
+import { fakeCell, fakeExecution, stateOfCells } from "./fakeNotebook";
+import { executionPrompt, statusOfCell } from "./status";
 
 test("status and prompt of a cell in each state", () => {
   const cells = ["fresh", "running", "waiting", "sent", "ran", "failed", "stopped"].map((id) => fakeCell(id));
-  const state = stateOf(cells, {
+  const state = stateOfCells(cells, {
     queue: ["other", "waiting"],
     executions: {
       running: fakeExecution({ status: "running", started: true, count: 4 }),
@@ -15,18 +15,18 @@ test("status and prompt of a cell in each state", () => {
       stopped: fakeExecution({ status: "idle", count: 2 }),
     },
   });
-  const shown = cells.map(({ id }) => `${executionPrompt(state, id)} ${statusOf(state, id)}`);
+  const shown = cells.map(({ id }) => `${executionPrompt(state, id)} ${statusOfCell(state, id)}`);
   expect(shown).toEqual(["  fresh", "* running", "…2 waiting", "… waiting", "3 ran", "12 failed", "2 fresh"]);
 });
 
 test("an interrupted run is distinguished from a failed one", () => {
   const error = (ename: string) => ({ output_type: "error" as const, ename, evalue: "", traceback: [] });
-  const state = stateOf([fakeCell("a"), fakeCell("b"), fakeCell("c")], {
+  const state = stateOfCells([fakeCell("a"), fakeCell("b"), fakeCell("c")], {
     executions: {
       a: fakeExecution({ status: "error", outputs: [error("KeyboardInterrupt")] }),
       b: fakeExecution({ status: "error", outputs: [error("ValueError")] }),
       c: fakeExecution({ status: "error", interrupted: true }),
     },
   });
-  expect(["a", "b", "c"].map((id) => statusOf(state, id))).toEqual(["interrupted", "failed", "interrupted"]);
+  expect(["a", "b", "c"].map((id) => statusOfCell(state, id))).toEqual(["interrupted", "failed", "interrupted"]);
 });

@@ -14,7 +14,7 @@ export const statusTexts: Record<CellStatus, string> = {
   interrupted: "Interrupted",
 };
 
-export function statusOf(state: State, id: string): CellStatus {
+export function statusOfCell(state: State, id: string): CellStatus {
   const run = executionOf(state, id);
   if (run === null) return "fresh";
   if (run.started) return "running";

@@ -23,7 +23,7 @@ export function changesBetween(before: string, after: string): TextChange[] {
   if (oldLines.length * newLines.length > maxLinePairs) {
     return [{ from: head, to: before.length - tail, insert: newLines.join("") }];
   }
-  return diffLines(oldLines, newLines, head).map(trimChangesOf(before));
+  return diffLines(oldLines, newLines, head).map(changeTrimmer(before));
 }
 
 function commonPrefixLength(a: string, b: string): number {
@@ -50,7 +50,7 @@ function splitLines(text: string): string[] {
  * the first line in the text.
  */
 function diffLines(before: string[], after: string[], start: number): TextChange[] {
-  const common = commonLengths(before, after);
+  const common = commonSubsequenceLengths(before, after);
   const width = after.length + 1;
   const found: TextChange[] = [];
   let [i, j, at] = [0, 0, start];
@@ -86,7 +86,7 @@ function diffLines(before: string[], after: string[], start: number): TextChange
  * Returns a flat table of the lengths of the longest common subsequences of before[i..] and
  * after[j..] for all i and j.
  */
-function commonLengths(before: string[], after: string[]): Uint32Array {
+function commonSubsequenceLengths(before: string[], after: string[]): Uint32Array {
   const width = after.length + 1;
   const table = new Uint32Array((before.length + 1) * width);
   for (let i = before.length - 1; i >= 0; i--) {
@@ -102,7 +102,7 @@ function commonLengths(before: string[], after: string[]): Uint32Array {
 }
 
 /** Returns a function that removes the common beginning and end of old and new text from a change. */
-function trimChangesOf(before: string) {
+function changeTrimmer(before: string) {
   return ({ from, to, insert }: TextChange): TextChange => {
     const old = before.slice(from, to);
     const head = commonPrefixLength(old, insert);

@@ -40,6 +40,6 @@ export function useEditor(): EditorModule | null {
 }
 
 /** Returns why the editor's code could not be loaded; null if it is loaded or being loaded. */
-export function useEditorProblem(): string | null {
+export function useEditorLoadError(): string | null {
   return useSyncExternalStore(subscribeToEditor, () => editorLoadError);
 }

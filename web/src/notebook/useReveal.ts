@@ -1,7 +1,7 @@
 import { useEffect, useEffectEvent } from "react";
-import { scrollAlignment } from "./cellLayout";
+import { scrollAlignmentOfCell } from "./cellLayout";
 import type { CellVirtualizer } from "./cellListContext";
-import { useNotebookContext, useView } from "./notebookContext";
+import { useNotebookContext, useViewState } from "./notebookContext";
 
 /** How many milliseconds a revealed cell is kept in view while the cells around it are measured. */
 const settleTimeoutMs = 1500;
@@ -15,7 +15,7 @@ const scrollEvents = ["wheel", "pointerdown", "touchmove"] as const;
  */
 export function useReveal(list: CellVirtualizer, scroller: HTMLElement | null): void {
   const { store, view } = useNotebookContext();
-  const reveal = useView((state) => state.revealRequests);
+  const reveal = useViewState((state) => state.revealRequests);
   const scrollToSelected = useEffectEvent(() => {
     const { selected } = view.get();
     const place = selected === null ? -1 : store.get().notebook.order.indexOf(selected);
@@ -23,13 +23,13 @@ export function useReveal(list: CellVirtualizer, scroller: HTMLElement | null): 
     const cell = list.measurementsCache[place];
     const start = scroller?.scrollTop ?? 0;
     if (cell === undefined) return;
-    const align = scrollAlignment(cell, { start, end: start + (list.scrollRect?.height ?? 0) });
+    const align = scrollAlignmentOfCell(cell, { start, end: start + (list.scrollRect?.height ?? 0) });
     if (align !== null) list.scrollToIndex(place, { align });
   });
   useEffect(() => {
     if (reveal === 0) return;
     scrollToSelected();
-    if (scroller !== null) return onHeightChange(scroller, scrollToSelected);
+    if (scroller !== null) return onCellHeightChange(scroller, scrollToSelected);
   }, [reveal, scroller]);
 }
 
@@ -37,7 +37,7 @@ export function useReveal(list: CellVirtualizer, scroller: HTMLElement | null): 
  * Calls f whenever the height of a cell changes, for 1.5 s, until the user scrolls or the returned
  * function is called.
  */
-function onHeightChange(scroller: HTMLElement, f: () => void): () => void {
+function onCellHeightChange(scroller: HTMLElement, f: () => void): () => void {
   const heights = new ResizeObserver(f);
   for (const part of scroller.querySelectorAll("[role=list], [data-index]")) heights.observe(part);
   const stop = () => {

@@ -1,6 +1,6 @@
 import { type ClipboardEvent, type KeyboardEvent, type PointerEvent, useMemo } from "react";
-import { executeShortcut, type KeyMode } from "./executeShortcut";
-import { bufferKey, type KeyBatch } from "./keyBuffer";
+import { executeShortcut, type ShortcutMode } from "./executeShortcut";
+import { type BufferedKeyBatch, bufferKey } from "./keyBuffer";
 import { keyName } from "./keyName";
 import { type NotebookContext, useNotebookContext } from "./notebookContext";
 
@@ -14,15 +14,15 @@ export interface KeyHandlers {
 /** Returns the event handlers of the keyboard shortcuts, for the element that contains all cells. */
 export function useShortcuts(): KeyHandlers {
   const context = useNotebookContext();
-  return useMemo(() => keyHandlers(context), [context]);
+  return useMemo(() => createKeyHandlers(context), [context]);
 }
 
-function keyHandlers(context: NotebookContext): KeyHandlers {
-  const bufferFor = (target: EventTarget): KeyBatch | null => {
+function createKeyHandlers(context: NotebookContext): KeyHandlers {
+  const bufferFor = (target: EventTarget): BufferedKeyBatch | null => {
     if (context.keyBuffer.takeTimeout()) context.view.set({ note: { tone: "bad", text: keysIgnoredText } });
     return isInWidget(target) ? null : context.keyBuffer.current();
   };
-  const handle = (event: KeyboardEvent, where: KeyMode) => {
+  const handle = (event: KeyboardEvent, where: ShortcutMode) => {
     if (event.nativeEvent.isComposing || event.defaultPrevented) return;
     const { repeat, timeStamp: at } = event;
     if (!executeShortcut(context, { name: keyName(event.nativeEvent), at, repeat }, where)) return;

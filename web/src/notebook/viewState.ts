@@ -18,7 +18,7 @@ export interface ViewState {
   /** Cells whose outputs are hidden. */
   cellsWithHiddenOutputs: ReadonlySet<string>;
   /** A line about what has just happened; null: none. */
-  note: Note | null;
+  note: NotebookNote | null;
   dialog: "keys" | "restart" | null;
   /** Number of requests to search; 0: the search is closed. */
   findRequests: number;
@@ -30,7 +30,7 @@ export interface ViewState {
   dropIndex: number | null;
 }
 
-export interface Note {
+export interface NotebookNote {
   tone: "neutral" | "bad";
   text: string;
   /** The cell that Undo restores; absent: no Undo. */

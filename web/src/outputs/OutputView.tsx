@@ -1,6 +1,6 @@
 import { memo } from "react";
 import { anyObject } from "../json/schema";
-import { linesOf } from "../json/values";
+import { textOfStringOrLines } from "../json/values";
 import { plainName } from "../text/displayText";
 import { OutputErrorBoundary } from "./OutputErrorBoundary";
 import styles from "./Outputs.module.css";
@@ -29,12 +29,12 @@ function OutputByType({ output, number }: Props) {
   const fields = anyObject.parse(output);
   switch (fields?.output_type) {
     case "stream":
-      return <StreamOutput name={String(fields.name)} text={linesOf(fields.text) ?? ""} />;
+      return <StreamOutput name={String(fields.name)} text={textOfStringOrLines(fields.text) ?? ""} />;
     case "error":
       return (
         <Traceback
-          ename={linesOf(fields.ename) ?? ""}
-          evalue={linesOf(fields.evalue) ?? ""}
+          ename={textOfStringOrLines(fields.ename) ?? ""}
+          evalue={textOfStringOrLines(fields.evalue) ?? ""}
           traceback={tracebackText(fields.traceback)}
         />
       );
@@ -60,6 +60,8 @@ function tracebackText(traceback: unknown): string {
 function plainTextOf(output: unknown): string {
   const fields = anyObject.parse(output);
   const text =
-    linesOf(fields?.text) ?? linesOf(anyObject.parse(fields?.data)?.["text/plain"]) ?? tracebackText(fields?.traceback);
+    textOfStringOrLines(fields?.text) ??
+    textOfStringOrLines(anyObject.parse(fields?.data)?.["text/plain"]) ??
+    tracebackText(fields?.traceback);
   return text.slice(0, 100_000);
 }

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
 import { anyObject } from "../json/schema";
-import { linesOf } from "../json/values";
+import { textOfStringOrLines } from "../json/values";
 import { plainName } from "../text/displayText";
 import { FormChooser } from "./FormChooser";
 import { FormView } from "./FormView";
@@ -46,7 +46,7 @@ export function RichOutputView({ data, metadata, number }: Props) {
 
 /** Returns the alternative text of a picture: the bundle's plain text, else its MIME type. */
 function altTextOf(data: unknown, mime: string): string {
-  const text = linesOf(anyObject.parse(data)?.["text/plain"]);
+  const text = textOfStringOrLines(anyObject.parse(data)?.["text/plain"]);
   return text === null || text.trim() === "" ? `Picture, ${plainName(mime, 60)}` : plainName(text.trim(), 300);
 }
 

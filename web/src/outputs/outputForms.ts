@@ -2,7 +2,7 @@
 
 import { formatBytes } from "../format/format";
 import { anyObject } from "../json/schema";
-import { linesOf } from "../json/values";
+import { textOfStringOrLines } from "../json/values";
 import { supportedTraceTypesText, unsupportedTraceTypes } from "./plotlyFigure";
 
 /** One way to show an output: the value of one type of its MIME bundle, ready for the component that shows its kind. */
@@ -75,7 +75,7 @@ function outputFormOf(mime: string, value: unknown): OutputForm | string {
   if (mime === "application/vnd.dataresource+json") return tableFormOf(mime, value);
   if (/^(?:image|audio|video)\//.test(mime) && mime !== "image/svg+xml") return binaryFormOf(mime, value);
   if (/^application\/(?:[\w.-]+\+)?json$/.test(mime)) return { kind: "json", mime, value };
-  const text = linesOf(value);
+  const text = textOfStringOrLines(value);
   if (text === null) return `${mime}: expected text, found ${jsonTypeName(value)}.`;
   if (mime === "text/html") return { kind: "html", mime, text };
   if (mime === "image/svg+xml") return { kind: "svg", mime, text };
@@ -112,7 +112,7 @@ function tableFormOf(mime: string, value: unknown): OutputForm {
 
 /** Returns base64 data as a picture, audio or video, or a sentence that says why it is invalid. */
 function binaryFormOf(mime: string, value: unknown): OutputForm | string {
-  const text = linesOf(value);
+  const text = textOfStringOrLines(value);
   if (text === null) return `${mime}: expected base64, found ${jsonTypeName(value)}.`;
   if (!/^[\w.+/-]+$/.test(mime)) return `${JSON.stringify(mime)} is not a valid media type.`;
   const base64 = text.replace(/\s+/g, "");

@@ -1,6 +1,6 @@
 import { usePathname } from "wouter/use-browser-location";
 import { withQuery } from "../api/client";
-import { readTab, writeTab } from "../browser/tabStorage";
+import { readTabStorage, writeTabStorage } from "../browser/tabStorage";
 
 /** Returns the path of a run's page. */
 export function runPath(run: string): string {
@@ -65,11 +65,11 @@ const storageKey = "assay.console.address";
 
 /** Stores the address of the console: its session and role. */
 export function storeConsoleAddress({ pathname, search }: Pick<Location, "pathname" | "search">): void {
-  writeTab(storageKey, pathname + search); // if storage is forbidden, consoleAddress returns that of the default session
+  writeTabStorage(storageKey, pathname + search); // if storage is forbidden, consoleAddress returns that of the default session
 }
 
 /** Returns the address of the console that this tab has shown last; "/" if there was none. */
 export function consoleAddress(): string {
-  const stored = readTab(storageKey) ?? "/";
+  const stored = readTabStorage(storageKey) ?? "/";
   return /^\/(?:\?|$)/.test(stored) ? stored : "/";
 }

@@ -1,7 +1,7 @@
 import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { setToken } from "../api/client";
-import { fakeServer, problem } from "../api/fakeServer";
+import { fakeServer, problemResponse } from "../api/fakeServer";
 import RunsPage from "./RunsPage";
 
 vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
@@ -126,7 +126,7 @@ test("requests are repeated with the token that the user enters", async () => {
     "/api/runs": () =>
       server.headers.at(-1)?.get("Authorization") === "Bearer right"
         ? { runs: [runItem("one")], next: null }
-        : problem(401, "unauthorized", "the token is wrong or missing"),
+        : problemResponse(401, "unauthorized", "the token is wrong or missing"),
     "/api/runs/one": () => ({}),
   });
   render(<RunsPage />);

@@ -1,5 +1,5 @@
 import { boolean, nullable } from "../json/schema";
-import { type Fields, linesOf } from "../json/values";
+import { type Fields, textOfStringOrLines } from "../json/values";
 import { type ExecutionDraft, streamName } from "./executionDraft";
 import type { ExecutionsDraft } from "./executionsDraft";
 import { maxRetainedPerCell } from "./retainedValues";
@@ -16,7 +16,7 @@ export function applyOutput(executions: ExecutionsDraft, seq: number, id: string
     }
     case "stream": {
       const name = streamName.parse(output.name);
-      const text = linesOf(output.text);
+      const text = textOfStringOrLines(output.text);
       if (name !== undefined && text !== null) executions.getOrCreate(id)?.writeText(name, text);
       return;
     }

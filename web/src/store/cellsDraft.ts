@@ -1,4 +1,4 @@
-import { copyOf } from "../json/values";
+import { copyOfRecord } from "../json/values";
 import type { Cell, Notebook } from "./state";
 
 /** The cells of a notebook while they are changed. They are copied at the first change. */
@@ -38,7 +38,7 @@ export class CellsDraft {
 
   /** Replaces all cells. */
   replaceAll(cells: readonly Cell[]): void {
-    this.cells = copyOf(Object.fromEntries(cells.map((cell) => [cell.id, cell])));
+    this.cells = copyOfRecord(Object.fromEntries(cells.map((cell) => [cell.id, cell])));
     const order = cells.map((cell) => cell.id);
     const isSameOrder = order.length === this.order.length && order.every((id, i) => id === this.order[i]);
     if (!isSameOrder) this.order = order;
@@ -49,7 +49,7 @@ export class CellsDraft {
   }
 
   private writable(): Record<string, Cell> {
-    if (this.cells === this.base.cells) this.cells = copyOf(this.cells);
+    if (this.cells === this.base.cells) this.cells = copyOfRecord(this.cells);
     return this.cells as Record<string, Cell>;
   }
 }

@@ -1,5 +1,5 @@
 import { oneOf } from "../json/schema";
-import { emptyRecord, isObject, linesOf } from "../json/values";
+import { emptyRecord, isObject, textOfStringOrLines } from "../json/values";
 import type { ExecutionStatus, Widget } from "../protocol/messages";
 import { OutputBuffer, type Stream } from "./outputBuffer";
 import { noRenderedOutputs, type RenderedOutputs, renderOutputs } from "./renderedOutputs";
@@ -116,7 +116,7 @@ export class ExecutionDraft {
       if (!isObject(output)) continue;
       const kind = output.output_type;
       const stream = streamName.parse(output.name);
-      const text = linesOf(output.text);
+      const text = textOfStringOrLines(output.text);
       if (kind === "stream" && stream !== undefined && text !== null) this.writeText(stream, text);
       if (kind !== "display_data" && kind !== "execute_result" && kind !== "error") continue;
       const stored = readOutput(0, kind, output);

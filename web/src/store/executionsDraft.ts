@@ -1,4 +1,4 @@
-import { copyOf } from "../json/values";
+import { copyOfRecord } from "../json/values";
 import { ExecutionDraft } from "./executionDraft";
 import { RetainedValues } from "./retainedValues";
 import type { Execution, Notebook } from "./state";
@@ -112,7 +112,7 @@ export class ExecutionsDraft {
   /** Removes all executions. */
   clear(): void {
     this.drafts.clear();
-    this.executions = copyOf({});
+    this.executions = copyOfRecord({});
     this.disposed = new Set();
     this.retained.clear();
     this.queue = [];
@@ -165,7 +165,7 @@ export class ExecutionsDraft {
   }
 
   private writable(): Record<string, Execution> {
-    if (this.executions === this.base.executions) this.executions = copyOf(this.executions);
+    if (this.executions === this.base.executions) this.executions = copyOfRecord(this.executions);
     return this.executions as Record<string, Execution>;
   }
 }

@@ -1,5 +1,5 @@
 import { object, read, string } from "../json/schema";
-import { jsonOf } from "../json/values";
+import { jsonOrEmpty } from "../json/values";
 import type { ContentBlock, HistoryMessage, MessageOf, TokenCounts } from "../protocol/messages";
 import type { AgentDraft } from "./agentDraft";
 import type { Item, ToolResult } from "./state";
@@ -91,7 +91,7 @@ const resultPartSchema = object<ResultPart>({
 function resultPartOf(value: unknown): ToolResult["content"][number] {
   const { type, text, source } = read(resultPartSchema, value);
   if (type === "text") return { type: "text", text };
-  if (type !== "image" || source.type !== "base64") return { type: "text", text: jsonOf(value) };
+  if (type !== "image" || source.type !== "base64") return { type: "text", text: jsonOrEmpty(value) };
   return { type: "image", mime: source.media_type, data: source.data };
 }
 

@@ -1,4 +1,4 @@
-import { type Fields, isObject, jsonOf } from "../json/values";
+import { type Fields, isObject, jsonOrEmpty } from "../json/values";
 import { jsonBytes } from "./size";
 import type { Item, ToolResult } from "./state";
 
@@ -77,7 +77,7 @@ function cutFields(fields: Fields): Fields {
 
 function cutValue(value: unknown): unknown {
   if (jsonBytes(value) <= maxHeadBytes) return value;
-  return shortenText(typeof value === "string" ? value : jsonOf(value));
+  return shortenText(typeof value === "string" ? value : jsonOrEmpty(value));
 }
 
 /** Returns the beginning of a text, with a note about the rest; the whole text if it is short. */

@@ -1,4 +1,4 @@
-import { copyOf, emptyRecord, isObject } from "../json/values";
+import { copyOfRecord, emptyRecord, isObject } from "../json/values";
 import type { ExecutionStatus, Widget } from "../protocol/messages";
 import type { ExecutionsSnapshot } from "../protocol/wire.gen";
 import type { ExecutionsDraft } from "./executionsDraft";
@@ -25,7 +25,7 @@ export function resumeExecutions(executions: ExecutionsDraft, snapshot: Executio
   const countBefore = new Map(executions.ids().map((id) => [id, executions.get(id)?.count ?? 0]));
   executions.clear();
   const queue = snapshot.run_queue;
-  const ids = Object.keys(Object.assign(copyOf<unknown>(cell_status), cell_outputs, cell_widgets));
+  const ids = Object.keys(Object.assign(copyOfRecord<unknown>(cell_status), cell_outputs, cell_widgets));
   for (const id of ids) {
     const draft = executions.getOrCreate(id);
     if (draft === null) continue;

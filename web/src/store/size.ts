@@ -1,4 +1,4 @@
-import { jsonOf, linesOf } from "../json/values";
+import { jsonOrEmpty, textOfStringOrLines } from "../json/values";
 import { byteLength } from "./utf8";
 
 /** Characters that JSON writes as they are, one byte each. */
@@ -71,9 +71,9 @@ function isBase64(value: unknown): boolean {
 export function contentBytes(mime: string, value: unknown, json: number): number {
   const size = json - (typeof value === "string" ? 2 : 0);
   if (!isBinary(mime, value) || mime === "image/svg+xml") return size;
-  const text = typeof value === "string" ? value : jsonOf(value);
+  const text = typeof value === "string" ? value : jsonOrEmpty(value);
   const breaks = countOccurrences(text, "\\n") + (text === value ? countOccurrences(text, "\n") : 0);
-  const end = text === value ? jsonOf(text.slice(-5)) : text;
+  const end = text === value ? jsonOrEmpty(text.slice(-5)) : text;
   return Math.floor((size - 2 * breaks) / 4) * 3 - countOccurrences(end.slice(-5), "=");
 }
 
@@ -86,5 +86,5 @@ function countOccurrences(text: string, part: string): number {
 /** Returns a value as text: a string as it is, lines joined, anything else as JSON; "" for null and undefined. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return "";
-  return linesOf(value) ?? jsonOf(value);
+  return textOfStringOrLines(value) ?? jsonOrEmpty(value);
 }

@@ -1,5 +1,5 @@
 import { integer, listOfAll, optional, record, required, strict, string, unknown } from "../json/schema";
-import { copyOf, emptyRecord, type Fields } from "../json/values";
+import { copyOfRecord, emptyRecord, type Fields } from "../json/values";
 import type { MimeBundle, Output } from "../protocol/messages";
 import { contentBytes, jsonBytes, valueText } from "./size";
 import { byteLength, shortenMiddle } from "./utf8";
@@ -110,7 +110,7 @@ function readDisplay(stored: StoredOutput, output: Fields): StoredOutput | null 
   return {
     ...stored,
     data,
-    sizes: copyOf(Object.fromEntries(mimes.map((mime) => [mime, jsonBytes(data[mime])]))),
+    sizes: copyOfRecord(Object.fromEntries(mimes.map((mime) => [mime, jsonBytes(data[mime])]))),
     displayId,
     metadata,
     executionCount: count !== undefined && count >= 0 ? count : null,
@@ -165,7 +165,7 @@ export function fitOutput(output: StoredOutput, room: number, retainRoom: number
 /** Returns the output without its values of more than maxBytes bytes. */
 function omitLarge(output: StoredOutput, maxBytes: number): StoredOutput {
   const data = emptyRecord<unknown>();
-  const omitted = copyOf(output.omitted);
+  const omitted = copyOfRecord(output.omitted);
   for (const [mime, value] of Object.entries(output.data)) {
     const size = output.sizes[mime] ?? 0;
     if (size > maxBytes) omitted[mime] = contentBytes(mime, value, size);
@@ -211,7 +211,7 @@ export function toNbformat(output: StoredOutput): Output {
     const { name, value, traceback } = output.error;
     return { output_type: "error", ename: name, evalue: value, traceback: [...traceback] };
   }
-  const data = Object.assign(copyOf(output.data), output.retained);
+  const data = Object.assign(copyOfRecord(output.data), output.retained);
   const note = missingNote(output);
   if (note !== "") data["text/plain"] = "text/plain" in data ? `${valueText(data["text/plain"])}\n${note}` : note;
   const output_type = output.kind === "execute_result" ? "execute_result" : "display_data";

@@ -1,5 +1,5 @@
 // Makes text from any source readable and safe to display.
-import { jsonOf } from "../json/values";
+import { jsonOrEmpty } from "../json/values";
 
 /**
  * Characters that are invisible or change the direction of the text around them, as the inside of a
@@ -38,7 +38,7 @@ export function oneLine(text: string, limit = 300): string {
  * characters. A value that is not a string is written as JSON.
  */
 export function plainName(value: unknown, limit = 300): string {
-  const text = typeof value === "string" ? value : jsonOf(value) || typeof value;
+  const text = typeof value === "string" ? value : jsonOrEmpty(value) || typeof value;
   return (text.length > limit ? `${cut(text, limit)}…` : text).replace(namePattern, codePoint);
 }
 

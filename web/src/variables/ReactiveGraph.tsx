@@ -1,6 +1,6 @@
 import RefreshCw from "lucide-react/icons/refresh-cw";
 import { useMemo, useRef } from "react";
-import { type Reactivity, useCommands } from "../commands/commands";
+import { type KernelReactivity, useCommands } from "../commands/commands";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
 import { GraphDrawing } from "./GraphDrawing";
@@ -16,7 +16,7 @@ export default function ReactiveGraph() {
   const commands = useCommands();
   const isKernelDead = useSelect((state) => state.notebook.kernel === "dead");
   const canLoad = commands !== null && !isKernelDead;
-  const { answer, error, isLoading, refresh } = useKernelResponse<Reactivity>(
+  const { answer, error, isLoading, refresh } = useKernelResponse<KernelReactivity>(
     canLoad ? commands.reactivity : null,
     element,
   );

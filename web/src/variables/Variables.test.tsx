@@ -1,6 +1,6 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Commands, CommandsProvider, type Globals } from "../commands/commands";
+import { type Commands, CommandsProvider, type KernelGlobals } from "../commands/commands";
 import { NavigationProvider } from "../commands/navigation";
 import { initialState } from "../store/reducer";
 import type { Execution } from "../store/state";
@@ -25,7 +25,7 @@ class FakeIntersectionObserver {
 }
 
 interface KernelQuestion {
-  answer: (summary: Partial<Globals>) => Promise<void>;
+  answer: (summary: Partial<KernelGlobals>) => Promise<void>;
   fail: (text: string) => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import RefreshCw from "lucide-react/icons/refresh-cw";
 import { useDeferredValue, useMemo, useRef, useState } from "react";
-import { type Globals, useCommands } from "../commands/commands";
+import { type KernelGlobals, useCommands } from "../commands/commands";
 import { formatCountOf, formatDuration } from "../format/format";
 import { useSelect } from "../store/store";
 import { Button, IconButton } from "../ui/Button";
@@ -14,7 +14,10 @@ export function Variables() {
   const element = useRef<HTMLElement>(null);
   const commands = useCommands();
   const isKernelDead = useSelect((state) => state.notebook.kernel === "dead");
-  const response = useKernelResponse<Globals>(commands === null || isKernelDead ? null : commands.globals, element);
+  const response = useKernelResponse<KernelGlobals>(
+    commands === null || isKernelDead ? null : commands.globals,
+    element,
+  );
   const [text, setText] = useState("");
   const [[order, down], setOrder] = useState<[SortKey, boolean]>(["name", false]);
   const wanted = useDeferredValue(text);
@@ -51,7 +54,7 @@ export function Variables() {
  * Returns the variables of a kernel's response. Unchanged ones stay the same objects, so that their
  * rows do not re-render.
  */
-function useVariables(answer: Globals | null): readonly Variable[] {
+function useVariables(answer: KernelGlobals | null): readonly Variable[] {
   const before = useRef<readonly Variable[]>([]);
   return useMemo(() => {
     before.current = reuseUnchanged(before.current, variablesOf(answer?.summary));
@@ -60,7 +63,7 @@ function useVariables(answer: Globals | null): readonly Variable[] {
 }
 
 /** Errors of the last request and warnings about its response, such as its age. */
-function ResponseNotes({ asked: { answer, error, refresh } }: { asked: KernelResponse<Globals> }) {
+function ResponseNotes({ asked: { answer, error, refresh } }: { asked: KernelResponse<KernelGlobals> }) {
   return (
     <>
       {error !== "" && (

@@ -54,7 +54,7 @@ export function LogLines({ session, processName }: { session: string; processNam
         {groups.map((part, index) => (
           <Fragment key={part[0]?.process}>
             {index > 0 && (
-              <p className={styles.rule}>{`New ${processName} process${timeSuffix(part[0]?.at ?? null)}`}</p>
+              <p className={styles.rule}>{`New ${processName} process${logTimeSuffix(part[0]?.at ?? null)}`}</p>
             )}
             <TerminalLines lines={part} />
           </Fragment>
@@ -85,6 +85,6 @@ const TerminalLines = memo(function Part({ lines }: { lines: readonly LogLine[] 
   );
 });
 
-function timeSuffix(at: number | null): string {
+function logTimeSuffix(at: number | null): string {
   return at === null ? "" : `, ${new Date(at).toLocaleTimeString("en-GB")}`;
 }

@@ -6,14 +6,14 @@ import type { Hop, OutgoingMessage } from "../../protocol/messages";
 import { createStore, StoreProvider } from "../../store/store";
 import { ProcessLog } from "./ProcessLog";
 
-let openedURLs: string[];
+let openedSocketURLs: string[];
 
 beforeEach(() => {
   FakeSocket.install();
-  openedURLs = [];
+  openedSocketURLs = [];
   const Real = WebSocket;
   vi.stubGlobal("WebSocket", function connect(url: string) {
-    openedURLs.push(url);
+    openedSocketURLs.push(url);
     return new Real(url);
   });
 });
@@ -49,7 +49,7 @@ const sendLines = (...lines: unknown[]) => act(() => FakeSocket.newest().send({ 
 const toggleButton = () => screen.getByRole("button", { expanded: isLogOpen() });
 const isLogOpen = () => screen.getAllByRole("button")[0]?.getAttribute("aria-expanded") === "true";
 const logText = () => screen.queryByRole("region", { name: /^Log of/ })?.textContent ?? "";
-const agentExit = (code: number, signal = ""): [OutgoingMessage, Hop] => [
+const agentExitMessage = (code: number, signal = ""): [OutgoingMessage, Hop] => [
   { type: "managed_process_exit", name: "agent", exit_code: code, signal },
   "session",
 ];
@@ -57,9 +57,9 @@ const agentExit = (code: number, signal = ""): [OutgoingMessage, Hop] => [
 test("opens no connection while collapsed, and follows the log while open", () => {
   renderLog();
   expect(isLogOpen()).toBe(false);
-  expect(openedURLs).toEqual([]);
+  expect(openedSocketURLs).toEqual([]);
   fireEvent.click(toggleButton());
-  expect(openedURLs.map((url) => new URL(url).pathname + new URL(url).search)).toEqual(["/printed?session=a+b"]);
+  expect(openedSocketURLs.map((url) => new URL(url).pathname + new URL(url).search)).toEqual(["/printed?session=a+b"]);
   act(() => FakeSocket.newest().open());
   expect(screen.getByText("No output from the agent yet.")).toBeTruthy();
   sendLines(logLine("one"), logLine("from the kernel", "kernel"));
@@ -75,7 +75,7 @@ test("opens no connection while collapsed, and follows the log while open", () =
 test("opens with the last output of a crashed agent, and closes when the agent runs again", async () => {
   const { applyMessage } = renderLog();
   applyMessage({ type: "agent_status", status: "ready" });
-  applyMessage(...agentExit(1));
+  applyMessage(...agentExitMessage(1));
   expect(screen.getByText("Last output")).toBeTruthy();
   sendLines(logLine("Traceback"), logLine("KeyError: 'x'"));
   expect(logText()).toBe("TracebackKeyError: 'x'");
@@ -83,7 +83,7 @@ test("opens with the last output of a crashed agent, and closes when the agent r
   expect(isLogOpen()).toBe(false);
   applyMessage({ type: "ready" });
   expect(isLogOpen()).toBe(false);
-  applyMessage(...agentExit(1));
+  applyMessage(...agentExitMessage(1));
   expect(isLogOpen()).toBe(true);
   applyMessage({ type: "ready" });
   expect(isLogOpen()).toBe(false);
@@ -91,13 +91,13 @@ test("opens with the last output of a crashed agent, and closes when the agent r
 
 test("stays closed for a clean exit in an attempt and for a stop by the server; opens for the verdict agent_exit", () => {
   const { applyMessage } = renderLog({ attempt: true });
-  applyMessage(...agentExit(0));
+  applyMessage(...agentExitMessage(0));
   expect(isLogOpen()).toBe(false);
   applyMessage({ type: "eval_result", outcome: "completed" }, "server>console");
   expect(isLogOpen()).toBe(false);
   cleanup();
   const other = renderLog();
-  other.applyMessage(...agentExit(-1, "SIGTERM"));
+  other.applyMessage(...agentExitMessage(-1, "SIGTERM"));
   expect(isLogOpen()).toBe(false);
   other.applyMessage({ type: "eval_result", outcome: "agent_exit" }, "server>console");
   expect(isLogOpen()).toBe(true);
@@ -105,7 +105,7 @@ test("stays closed for a clean exit in an attempt and for a stop by the server; 
 
 test("opens for a clean exit outside an attempt and for a dead kernel, whose output is shown", () => {
   const { applyMessage } = renderLog();
-  applyMessage(...agentExit(0));
+  applyMessage(...agentExitMessage(0));
   expect(isLogOpen()).toBe(true);
   cleanup();
   renderLog().applyMessage(

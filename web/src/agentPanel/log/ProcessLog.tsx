@@ -3,7 +3,7 @@ import { useSelect } from "../../store/store";
 import { Collapsible } from "../Collapsible";
 import styles from "./Log.module.css";
 import { LogLines } from "./LogLines";
-import { failureKeyOf, parseFailureKey } from "./processFailure";
+import { parseFailureKey, processFailureKey } from "./processFailure";
 import { type ProcessName, processNames } from "./processLogs";
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
 
 /** A collapsible log of the agent and kernel processes. It opens automatically when one of them fails. */
 export function ProcessLog({ session, attempt, refused }: Props) {
-  const failureKey = useSelect((state) => failureKeyOf(state, attempt, refused));
+  const failureKey = useSelect((state) => processFailureKey(state, attempt, refused));
   const failure = parseFailureKey(failureKey);
   const [isOpened, setIsOpened] = useState(false);
   /** The failure for which the user has closed the log. */

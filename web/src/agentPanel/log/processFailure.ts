@@ -12,7 +12,7 @@ export interface ProcessFailure {
 }
 
 /** Returns which process caused an attempt's outcome; null if none did. */
-const failedProcess: Readonly<Record<string, ProcessName>> = {
+const failedProcessByOutcome: Readonly<Record<string, ProcessName>> = {
   agent_exit: "agent",
   agent_error: "agent",
   kernel_exit: "kernel",
@@ -23,7 +23,7 @@ const failedProcess: Readonly<Record<string, ProcessName>> = {
  * process; "" if there is none. During an attempt (inAttempt) a clean exit of the agent is not a
  * failure. refusal is the server's reason for refusing the connection; "" if it did not refuse.
  */
-export function failureKeyOf(state: State, inAttempt: boolean, refusal: string): string {
+export function processFailureKey(state: State, inAttempt: boolean, refusal: string): string {
   const { verdict, agent, notebook } = state;
   const startFailure = parseStartFailure(refusal);
   if (startFailure !== null) return `${startFailure.child} start`;
@@ -47,7 +47,7 @@ export function parseFailureKey(key: string): ProcessFailure | null {
 
 function processOfOutcome(outcome: string, detail: string): ProcessName | null {
   if (outcome === "setup_error") return detail.startsWith("kernel") ? "kernel" : "agent";
-  return Object.hasOwn(failedProcess, outcome) ? (failedProcess[outcome] ?? null) : null;
+  return Object.hasOwn(failedProcessByOutcome, outcome) ? (failedProcessByOutcome[outcome] ?? null) : null;
 }
 
 function isAgentExit(item: State["agent"]["conversation"][number]): boolean {

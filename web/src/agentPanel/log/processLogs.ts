@@ -1,5 +1,5 @@
 import { read } from "../../json/schema";
-import { timeOf } from "../../json/values";
+import { parseTimeMs } from "../../json/values";
 import { processOutputSchema } from "../../protocol/api.gen";
 
 // The output of the agent and kernel processes. docs/api.md describes the messages of /printed.
@@ -30,7 +30,7 @@ export function parseLogMessage(data: unknown): ProcessLogs {
   const logs: Record<ProcessName, LogLine[]> = { agent: [], kernel: [] };
   for (const { n, at, name, process, text } of read(processOutputSchema, parseJSON(data)).lines) {
     const child = processNames.find((one) => one === name);
-    if (child !== undefined) logs[child].push({ n, at: timeOf(at), process, text });
+    if (child !== undefined) logs[child].push({ n, at: parseTimeMs(at), process, text });
   }
   return logs;
 }

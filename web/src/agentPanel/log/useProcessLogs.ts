@@ -12,7 +12,7 @@ export function useProcessLogs(session: string): { logs: ProcessLogs; connected:
   const [connected, setConnected] = useState(false);
   useEffect(
     () =>
-      followLogs(session, {
+      followProcessLogs(session, {
         onStoredLines: setLogs,
         onNewLines: (newLogs) => setLogs((before) => appendLogs(before, newLogs)),
         onConnected: setConnected,
@@ -36,7 +36,7 @@ export interface LogEvents {
  * Follows the process logs of a session over a WebSocket, which it reopens when it ends. Returns a
  * function that stops following.
  */
-export function followLogs(session: string, events: LogEvents): () => void {
+export function followProcessLogs(session: string, events: LogEvents): () => void {
   let isFirstMessage = true;
   return openReconnectingSocket({
     url: () => socketURL(withQuery("/printed", { session, token: getToken() })),

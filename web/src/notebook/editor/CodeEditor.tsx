@@ -3,7 +3,7 @@ import { EditorState, Transaction } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useLayoutEffect, useRef } from "react";
 import { replayBufferedKeys } from "../executeShortcut";
-import { type NotebookContext, useNotebookContext, useView } from "../notebookContext";
+import { type NotebookContext, useNotebookContext, useViewState } from "../notebookContext";
 import { changesBetween } from "../textChanges";
 import {
   ariaLabel,
@@ -65,14 +65,14 @@ export function CodeEditor({ cellId, language, name, wraps = false, readOnly = f
     editor.current?.dispatch({ effects: readOnlyCompartment.reconfigure(EditorState.readOnly.of(readOnly)) });
   }, [readOnly]);
 
-  const focus = useView((state) => (state.editing && state.selected === cellId ? state.focusRequests : 0));
+  const focus = useViewState((state) => (state.editing && state.selected === cellId ? state.focusRequests : 0));
   useLayoutEffect(() => {
     if (editor.current === null || focus === 0 || context.view.pendingFocus !== cellId) return;
     context.view.pendingFocus = null;
     focusEditor(context, editor.current);
   }, [context, cellId, focus]);
 
-  const hit = useView((state) =>
+  const hit = useViewState((state) =>
     state.searchHit?.id === cellId && state.searchHit.inOutputs === null ? state.searchHit : null,
   );
   useEffect(() => {

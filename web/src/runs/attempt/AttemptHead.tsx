@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import { runApiPath } from "../../api/client";
 import { formatCost, formatCount, formatDateTime, formatDuration } from "../../format/format";
-import { timeOf } from "../../json/values";
+import { parseTimeMs } from "../../json/values";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { comparePath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
@@ -27,8 +27,8 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
   const facts: [string, string][] = isUnfinished(attempt.verdict)
     ? [
         [running ? "Running for" : "Ran for", formatDuration(unfinishedDurationMs(line, now))],
-        ["Started", formatDateTime(timeOf(line.started))],
-        ["Last change", formatDateTime(timeOf(line.changed))],
+        ["Started", formatDateTime(parseTimeMs(line.started))],
+        ["Last change", formatDateTime(parseTimeMs(line.changed))],
       ]
     : [
         ["Outcome", plainName(outcomeText(attempt.outcome))],

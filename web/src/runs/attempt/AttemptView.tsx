@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { attemptSource } from "../../api/client";
+import { traceSourceOfAttempt } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { useAttempt } from "../data/useAttempt";
@@ -37,7 +37,7 @@ interface Props {
  * timeline keeps its position.
  */
 function AttemptWithTimeline({ run, name, line, onEnd }: Props) {
-  const [source] = useState(() => attemptSource(run, name, line.state === "running"));
+  const [source] = useState(() => traceSourceOfAttempt(run, name, line.state === "running"));
   const timeline = useNewTimeline(source);
   if (timeline === null) return null;
   return (

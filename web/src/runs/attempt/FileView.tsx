@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { getFile } from "../../api/client";
+import { getFileResponse } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
 import { formatBytes } from "../../format/format";
@@ -68,7 +68,7 @@ function ImageView({ file }: { file: AttemptFile }) {
 async function loadImage(file: AttemptFile, signal: AbortSignal): Promise<Blob> {
   const bytes = await fileSize(file.path, signal);
   if (bytes !== null && bytes > maxImageBytes) throw new Error(`it has ${formatBytes(bytes)}, too large to display`);
-  const blob = await (await getFile(file.path, { signal })).blob();
+  const blob = await (await getFileResponse(file.path, { signal })).blob();
   const extension = file.name.split(".").at(-1)?.toLowerCase() ?? "";
   const type = { svg: "image/svg+xml", jpg: "image/jpeg" }[extension] ?? `image/${extension}`;
   return new Blob([blob], { type });

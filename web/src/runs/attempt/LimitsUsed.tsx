@@ -1,4 +1,4 @@
-import { formatBytes, formatCost, formatCount, formatDuration, impossibleText } from "../../format/format";
+import { formatBytes, formatCost, formatCount, formatDuration, outOfRangeText } from "../../format/format";
 import type { AttemptLine } from "../../protocol/api.gen";
 import type { RunLimits } from "../../protocol/session.gen";
 import { tokensOf } from "../data/attempt";
@@ -41,7 +41,7 @@ export function LimitsUsed({ line }: { line: AttemptLine }) {
               <td className={styles.number}>{format(used)}</td>
               <td className={styles.number}>{limit === 0 ? "no limit" : format(limit)}</td>
               <td>
-                {used !== null && limit > 0 && format(used) !== impossibleText && (
+                {used !== null && limit > 0 && format(used) !== outOfRangeText && (
                   <meter aria-label={`Share of ${name}`} value={Math.min(used, limit)} max={limit} />
                 )}
               </td>

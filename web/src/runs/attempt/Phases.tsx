@@ -1,4 +1,4 @@
-import { formatDuration, impossibleText } from "../../format/format";
+import { formatDuration, outOfRangeText } from "../../format/format";
 import type { RunPhaseTimes } from "../../protocol/api.gen";
 import styles from "./Overview.module.css";
 
@@ -11,7 +11,7 @@ export function Phases({ phases }: { phases: RunPhaseTimes }) {
       <h2 id="phases">Phases</h2>
       <div className={styles.bar} aria-hidden="true">
         {parts.map(({ id, ms }) => (
-          <span key={id} className={styles[id]} style={{ flexGrow: formatDuration(ms) === impossibleText ? 0 : ms }} />
+          <span key={id} className={styles[id]} style={{ flexGrow: formatDuration(ms) === outOfRangeText ? 0 : ms }} />
         ))}
       </div>
       <ul className={styles.words}>

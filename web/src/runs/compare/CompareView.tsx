@@ -1,6 +1,6 @@
 import { Suspense, useMemo } from "react";
 import { Link } from "wouter";
-import { attemptSource } from "../../api/client";
+import { traceSourceOfAttempt } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { type AttemptName, attemptPath } from "../../routes/paths";
@@ -45,8 +45,8 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
 }
 
 function useTimelines(a: AttemptName, b: AttemptName) {
-  const left = useNewTimeline(attemptSource(a.run, a.attempt, false));
-  const right = useNewTimeline(attemptSource(b.run, b.attempt, false));
+  const left = useNewTimeline(traceSourceOfAttempt(a.run, a.attempt, false));
+  const right = useNewTimeline(traceSourceOfAttempt(b.run, b.attempt, false));
   return useMemo(() => (left && right ? ([left, right] as const) : null), [left, right]);
 }
 

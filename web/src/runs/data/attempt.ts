@@ -1,4 +1,4 @@
-import { timeOf } from "../../json/values";
+import { parseTimeMs } from "../../json/values";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import { isUnfinished, type UnfinishedState, type Verdict, verdictOf } from "./outcome";
 
@@ -47,7 +47,7 @@ export function attemptOf(line: AttemptLine): Attempt | null {
     detail: line.outcome_detail ?? "",
     passed,
     score: line.score ?? null,
-    started: timeOf(line.started),
+    started: parseTimeMs(line.started),
     durationMs: line.duration_ms ?? null,
     turns: usage.model_calls ?? null,
     actions: usage.actions ?? null,

@@ -1,11 +1,11 @@
-import { getFile } from "../../api/client";
+import { getFileResponse } from "../../api/client";
 
 /**
  * Downloads a file and saves it under a name. It uses fetch because a plain link would not send the
  * token. Rejects if the request fails.
  */
 export async function download(path: string, name: string): Promise<void> {
-  const blob = await (await getFile(path)).blob();
+  const blob = await (await getFileResponse(path)).blob();
   const url = URL.createObjectURL(new Blob([blob], { type: "application/octet-stream" }));
   const link = document.createElement("a");
   link.href = url;

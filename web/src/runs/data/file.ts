@@ -1,4 +1,4 @@
-import { getFile } from "../../api/client";
+import { getFileResponse } from "../../api/client";
 import type { AttemptLine } from "../../protocol/api.gen";
 
 /** How the page displays a file of an attempt. other: it is not displayed, only downloaded. */
@@ -34,7 +34,7 @@ function kindOf(name: string): FileKind {
 
 /** Returns the size of a file in bytes; null if the server does not send it. */
 export async function fileSize(path: string, signal: AbortSignal): Promise<number | null> {
-  const length = (await getFile(path, { method: "HEAD", signal })).headers.get("Content-Length");
+  const length = (await getFileResponse(path, { method: "HEAD", signal })).headers.get("Content-Length");
   return length === null || Number.isNaN(Number(length)) ? null : Number(length);
 }
 
@@ -58,6 +58,6 @@ export async function readText(
   if (total === 0) return { text: "", total, isCut: false };
   const range =
     part === "beginning" ? ([0, maxBytes - 1] as const) : ([Math.max(0, total - maxBytes), total - 1] as const);
-  const text = await (await getFile(path, { range, signal })).text();
+  const text = await (await getFileResponse(path, { range, signal })).text();
   return { text, total, isCut: total > maxBytes };
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { fakeServer, problem } from "../../api/fakeServer";
+import { fakeServer, problemResponse } from "../../api/fakeServer";
 import { readLines } from "./readLines";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -40,7 +40,7 @@ test("a response that repeats its position does not cause endless requests", asy
 });
 
 test("an unreadable file rejects", async () => {
-  const server = fakeServer({ "/api/runs/r/attempts": () => problem(500, "unreadable", "permission denied") });
+  const server = fakeServer({ "/api/runs/r/attempts": () => problemResponse(500, "unreadable", "permission denied") });
   await expect(readLines("r", 0, neverAborted)).rejects.toThrow("permission denied");
   expect(server.requests).toHaveLength(1);
 });

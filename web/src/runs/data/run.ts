@@ -1,5 +1,5 @@
 import { integer, list, object, optional, read, string, unknown } from "../../json/schema";
-import { textOrJSON, timeOf } from "../../json/values";
+import { parseTimeMs, textOrJSON } from "../../json/values";
 import type { RunHost, RunItem } from "../../protocol/api.gen";
 import type { UnfinishedState } from "./outcome";
 import type { Counts } from "./tally";
@@ -67,7 +67,7 @@ export function runOf(run: RunItem): Run {
   const { summary = {} } = run;
   return {
     name: run.name ?? "",
-    started: timeOf(run.started),
+    started: parseTimeMs(run.started),
     config: { ...read(configSchema, run.config), all: run.config },
     host: run.host ?? {},
     counts: {

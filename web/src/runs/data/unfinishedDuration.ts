@@ -1,4 +1,4 @@
-import { timeOf } from "../../json/values";
+import { parseTimeMs } from "../../json/values";
 import type { AttemptLine } from "../../protocol/api.gen";
 
 /**
@@ -6,8 +6,8 @@ import type { AttemptLine } from "../../protocol/api.gen";
  * running, else to its last change. null if the times are unknown.
  */
 export function unfinishedDurationMs(line: AttemptLine | null, now: number): number | null {
-  const started = timeOf(line?.started);
+  const started = parseTimeMs(line?.started);
   if (started === null) return null;
-  const until = line?.state === "running" ? now : timeOf(line?.changed);
+  const until = line?.state === "running" ? now : parseTimeMs(line?.changed);
   return until === null ? null : Math.max(0, until - started);
 }

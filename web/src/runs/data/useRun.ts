@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { ApiError, getJSON, runApiPath } from "../../api/client";
-import { useTokenNeeded } from "../../api/TokenGate";
+import { useReportTokenNeeded } from "../../api/TokenGate";
 import { type AttemptLine, runItemSchema } from "../../protocol/api.gen";
 import { type Attempt, attemptsOf, unfinishedAttempt } from "./attempt";
 import type { UnfinishedState } from "./outcome";
@@ -33,7 +33,7 @@ export function useRun(name: string): RunWithAttempts {
   const [error, setError] = useState<Error | null>(null);
   const [loading, setLoading] = useState(true);
   const [round, setRound] = useState(0);
-  const refused = useTokenNeeded();
+  const refused = useReportTokenNeeded();
   const reload = useCallback(() => setRound((n) => n + 1), []);
   // biome-ignore lint/correctness/useExhaustiveDependencies: round requests a reload; read changes with each response
   useEffect(() => {

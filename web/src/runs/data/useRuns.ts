@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 import { ApiError, getJSON } from "../../api/client";
-import { useTokenNeeded } from "../../api/TokenGate";
+import { useReportTokenNeeded } from "../../api/TokenGate";
 import { type RunPage, runPageSchema } from "../../protocol/api.gen";
 import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
@@ -36,7 +36,7 @@ export function useRuns(): LoadedRuns {
   const [listed, setListed] = useState<RunListPart | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [pendingRequests, setPendingRequests] = useState(0);
-  const refused = useTokenNeeded();
+  const refused = useReportTokenNeeded();
   const ask = useCallback(
     (after: string | null) => {
       setPendingRequests((n) => n + 1);

@@ -1,4 +1,4 @@
-import { formatCost, formatCount, formatDuration, impossibleText } from "../../format/format";
+import { formatCost, formatCount, formatDuration, outOfRangeText } from "../../format/format";
 import type { Attempt } from "../data/attempt";
 
 /** A numeric property of an attempt that the chart can show, such as its duration. */
@@ -22,7 +22,7 @@ export const measures: readonly Measure[] = [
  */
 function chartValue(measure: Measure, attempt: Attempt): number | null {
   const value = measure.value(attempt);
-  return measure.format(value) === impossibleText ? null : value;
+  return measure.format(value) === outOfRangeText ? null : value;
 }
 
 /** Returns the measures for which at least one attempt has a value above 0. */

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { fakeServer, problem } from "../../api/fakeServer";
+import { fakeServer, problemResponse } from "../../api/fakeServer";
 import { FakeSocket } from "../../api/fakeSocket";
 import { createStore } from "../../store/store";
 import { Timeline } from "./timeline";
@@ -141,7 +141,7 @@ test("a failed request for a state is reported, and the next one is sent", async
   timeline.begin(() => undefined);
   await waitForRequests();
   const good = globalThis.fetch;
-  vi.stubGlobal("fetch", async () => problem(500, "unreadable", "the trace is damaged"));
+  vi.stubGlobal("fetch", async () => problemResponse(500, "unreadable", "the trace is damaged"));
   timeline.goTo(4);
   await waitForRequests();
   expect(timeline.get()).toMatchObject({ problem: "the trace is damaged", isLoading: false });
@@ -268,7 +268,7 @@ test("a live trace whose newest state cannot be loaded is not followed, and can 
   const server = serveTrace(3, [], false);
   const found = server.routes[`${attemptPath}/at`];
   const timeline = new Timeline(liveTrace, createStore());
-  server.routes[`${attemptPath}/at`] = () => problem(503, "busy", "the server is busy");
+  server.routes[`${attemptPath}/at`] = () => problemResponse(503, "busy", "the server is busy");
   timeline.begin(() => undefined);
   await waitForRequests();
   expect(timeline.get()).toMatchObject({ mode: "still", problem: "the server is busy" });
