@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { entryOf } from "../protocol/fakeMessages";
+import { entryFromJSON } from "../protocol/fakeMessages";
 import type { OutgoingMessage } from "../protocol/messages";
 import { initialState, reduceEntries, reduceEntry } from "../store/reducer";
 import type { State } from "../store/state";
@@ -62,8 +62,8 @@ function applyActionToState(
   if (message.type !== "agent_action") return { state, said: [] };
   const { events, response, kernelMessages } = handleAgentAction(state, message, context);
   const entries = [
-    ...events.map((msg) => entryOf(0, "notebook", msg)),
-    ...kernelMessages.map((msg) => entryOf(0, "server>kernel", msg)),
+    ...events.map((msg) => entryFromJSON(0, "notebook", msg)),
+    ...kernelMessages.map((msg) => entryFromJSON(0, "server>kernel", msg)),
   ];
   return {
     state: reduceEntries(state, entries),
@@ -80,9 +80,12 @@ describe.each(transcriptFiles)("%s", (name) => {
     for (const { keyword, text } of transcriptLines(readTranscript(name))) {
       if (keyword === "kernel") {
         const msg = parseMessage(text);
-        if (msg !== null) state = reduceEntry(state, entryOf(0, "kernel>server", msg));
+        if (msg !== null) state = reduceEntry(state, entryFromJSON(0, "kernel>server", msg));
       } else if (keyword === "ended") {
-        state = reduceEntry(state, entryOf(0, "server>console", { type: "managed_process_exit", name: "kernel" }));
+        state = reduceEntry(
+          state,
+          entryFromJSON(0, "server>console", { type: "managed_process_exit", name: "kernel" }),
+        );
       } else if (keyword === "action") {
         expect(said).toEqual([]);
         ({ state, said } = applyActionToState(state, parseMessage(text) ?? { type: "" }, context));
@@ -108,13 +111,13 @@ it("there are transcripts to test with", () => {
 describe("limits of get_context", () => {
   const run = (entries: OutgoingMessage[]) =>
     reduceEntries(initialState, [
-      entryOf(0, "notebook", {
+      entryFromJSON(0, "notebook", {
         type: "notebook_event",
         event: "cell_created",
         position: 0,
         cell: { cell_id: "a", cell_type: "code", source: "", display_name: "", rev: 1 },
       }),
-      ...entries.map((msg) => entryOf(0, "kernel>server", msg)),
+      ...entries.map((msg) => entryFromJSON(0, "kernel>server", msg)),
     ]);
   const outputsOf = (state: State) => {
     const { response } = handleAgentAction(

@@ -1,7 +1,7 @@
 import { isObject } from "../json/values";
 import type { Output, Widget } from "../protocol/messages";
-import { type RenderedOutput, renderedOutputsOf, textOf } from "../store/renderedOutputs";
-import { contentBytes, isBinary, isJSONType, jsonBytes, valueText } from "../store/size";
+import { type RenderedOutput, renderedOutputsOf, textOfPieces } from "../store/renderedOutputs";
+import { contentBytes, isBinaryMimeValue, isJSONType, jsonBytes, valueText } from "../store/size";
 import type { Cell, Execution, State } from "../store/state";
 import type { StoredOutput } from "../store/storedOutput";
 import { byteLength, firstPositionAfter, lastPositionWithin, omissionNote, shortenMiddle } from "../store/utf8";
@@ -67,7 +67,7 @@ function outputFields(rendered: RenderedOutput): Output {
 
 /** Returns the text of a stream; cuts its middle if it is too long for the agent's context. */
 function shortenedStreamText({ head, tail, missingBytes }: RenderedOutput): string {
-  const [first, rest] = [textOf(head), textOf(tail)];
+  const [first, rest] = [textOfPieces(head), textOfPieces(tail)];
   const size = byteLength(first) + byteLength(rest);
   if (size <= maxTextBytes) return first + omissionNote(missingBytes) + rest;
   const end = missingBytes === 0 ? first : rest;
@@ -90,7 +90,7 @@ function mimeDataFields({ data, omitted }: StoredOutput): Record<string, unknown
 
 function mimeValueField(mime: string, value: unknown): unknown {
   const size = jsonBytes(value);
-  if (isBinary(mime, value)) {
+  if (isBinaryMimeValue(mime, value)) {
     const bytes = contentBytes(mime, value, size);
     return bytes > 0 ? { mime, bytes } : value;
   }

@@ -1,4 +1,11 @@
-import { type Entry, type Hop, type Message, type OutgoingMessage, readMessage, typeOf } from "../protocol/messages";
+import {
+  type Entry,
+  type Hop,
+  type Message,
+  type OutgoingMessage,
+  readMessage,
+  typeOfMessage,
+} from "../protocol/messages";
 
 const executionTypes = new Set([
   "start_cell",
@@ -12,7 +19,7 @@ const serverToConsoleTypes = new Set(["eval_result", "managed_process_exit", "re
 
 /** Reports whether a message is about the execution of cells, such as start_cell or cell_result. */
 export function isExecutionMessage(message: Message): boolean {
-  return executionTypes.has(typeOf(message));
+  return executionTypes.has(typeOfMessage(message));
 }
 
 /**
@@ -25,7 +32,7 @@ export function entryOfConsoleMessage(message: Message): Entry | null {
 }
 
 function hopOfConsoleMessage(message: Message): Hop | null {
-  const type = typeOf(message);
+  const type = typeOfMessage(message);
   if (type === "notebook_event") return "notebook";
   if (executionTypes.has(type)) return "kernel>server";
   if (serverToConsoleTypes.has(type)) return "server>console";

@@ -1,7 +1,7 @@
 import { list, read, string } from "../json/schema";
 import type { Fields } from "../json/values";
 import {
-  type By,
+  type CellChangeAuthor,
   type Message,
   type MessageOf,
   type NotebookStateMessage,
@@ -175,7 +175,7 @@ export class HolderDocumentOwner implements DocumentOwner {
     this.restartedAfterVerdict = this.config.services.store.get().verdict !== null;
   }
 
-  private applyEvents(events: ActionOutcome["events"], by: By): void {
+  private applyEvents(events: ActionOutcome["events"], by: CellChangeAuthor): void {
     if (events.length === 0) return;
     this.config.services.store.apply(events.map((event) => ({ seq: 0, hop: "notebook", msg: { ...event, by } })));
     this.isUnsaved = true;

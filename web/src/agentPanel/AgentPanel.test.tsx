@@ -2,7 +2,7 @@ import { act, cleanup, fireEvent, render, screen, waitFor } from "@testing-libra
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CommandsProvider } from "../commands/commands";
 import { createNavigation, NavigationProvider } from "../commands/navigation";
-import { messageOf } from "../protocol/fakeMessages";
+import { messageFromJSON } from "../protocol/fakeMessages";
 import type { Hop, OutgoingMessage } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
 import { AgentPanel } from "./AgentPanel";
@@ -49,7 +49,7 @@ async function renderPanel({ refusal = null as string | null, withCases = false 
   const applyMessages = (...messages: OutgoingMessage[]) =>
     act(async () =>
       store.apply(
-        messages.map((msg) => ({ seq: ++seq, hop: hopByType[msg.type] ?? "agent>server", msg: messageOf(msg) })),
+        messages.map((msg) => ({ seq: ++seq, hop: hopByType[msg.type] ?? "agent>server", msg: messageFromJSON(msg) })),
       ),
     );
   await act(async () => {

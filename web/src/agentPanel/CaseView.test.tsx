@@ -1,7 +1,7 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { read } from "../json/schema";
-import { entryOf } from "../protocol/fakeMessages";
+import { entryFromJSON } from "../protocol/fakeMessages";
 import { sessionDetailSchema } from "../protocol/session.gen";
 import { createStore, StoreProvider } from "../store/store";
 import { currentAttemptOf } from "./attempt";
@@ -65,9 +65,9 @@ test("each limit shows how much of it is used", () => {
   const entry = { type: "anthropic_message", role: "assistant", content: "a" };
   act(() =>
     store.apply([
-      entryOf(1, "agent>server", { type: "agent_history_updated", entry }),
-      entryOf(2, "agent>server", { type: "agent_history_updated", entry }),
-      entryOf(3, "agent>server", {
+      entryFromJSON(1, "agent>server", { type: "agent_history_updated", entry }),
+      entryFromJSON(2, "agent>server", { type: "agent_history_updated", entry }),
+      entryFromJSON(3, "agent>server", {
         type: "agent_usage_update",
         input_tokens: 900,
         output_tokens: 50,

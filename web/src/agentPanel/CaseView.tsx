@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { oneLine } from "../text/displayText";
-import { clockText, secondsUntil, useNow } from "../ui/useNow";
+import { durationAsClockText, secondsUntil, useNow } from "../ui/useNow";
 import { type CurrentAttempt, limitOfAttempt } from "./attempt";
 import styles from "./CaseView.module.css";
 import { Collapsible } from "./Collapsible";
@@ -36,11 +36,11 @@ function AttemptTimeLeft({ attempt }: { attempt: CurrentAttempt }) {
   const { started } = attempt;
   const now = useNow(started !== null);
   if (started === null) return <span className={styles.clock}>not started</span>;
-  if (limitSeconds === null) return <span className={styles.clock}>{clockText((now - started) / 1000)}</span>;
+  if (limitSeconds === null) return <span className={styles.clock}>{durationAsClockText((now - started) / 1000)}</span>;
   const left = Math.min(limitSeconds, secondsUntil(started + limitSeconds * 1000, now));
   return (
     <span className={left < warnBelowSeconds ? styles.soon : styles.clock} role="timer">
-      {clockText(left)} left
+      {durationAsClockText(left)} left
     </span>
   );
 }

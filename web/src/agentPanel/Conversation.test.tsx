@@ -1,6 +1,6 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Item } from "../store/state";
+import type { ConversationItem } from "../store/state";
 import { Conversation } from "./Conversation";
 import { CellNameProvider } from "./cellName";
 import { fakeLayout } from "./fakeLayout";
@@ -10,8 +10,8 @@ vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string 
 beforeEach(() => fakeLayout(600));
 afterEach(cleanup);
 
-const textItem = (seq: number, text: string): Item => ({ kind: "text", seq, role: "assistant", text });
-const toolItem = (seq: number, more: object = {}): Item => ({
+const textItem = (seq: number, text: string): ConversationItem => ({ kind: "text", seq, role: "assistant", text });
+const toolItem = (seq: number, more: object = {}): ConversationItem => ({
   kind: "tool",
   seq,
   id: `t${seq}`,
@@ -75,7 +75,7 @@ describe("an arriving reply", () => {
 
   test("does not re-render the items before it", () => {
     const input = vi.fn(() => ({ cell_id: "abc" }));
-    const item = Object.defineProperty(toolItem(1), "input", { get: input }) as Item;
+    const item = Object.defineProperty(toolItem(1), "input", { get: input }) as ConversationItem;
     const { rerender } = render(<Conversation items={[item]} stream={[{ type: "text", text: "a" }]} />);
     const drawn = input.mock.calls.length;
     rerender(<Conversation items={[item]} stream={[{ type: "text", text: "ab" }]} />);
@@ -113,7 +113,7 @@ describe("a tool call", () => {
     expect(screen.queryByRole("img")).toBeNull();
     rerender(<Conversation items={[toolItem(1), textItem(2, "more")]} stream={null} live />);
     expect(screen.getByRole("img", { name: "no result yet" })).toBeTruthy();
-    const exit: Item = { kind: "event", seq: 3, event: "exit", text: "The agent exited.", metadata: {} };
+    const exit: ConversationItem = { kind: "event", seq: 3, event: "exit", text: "The agent exited.", metadata: {} };
     rerender(<Conversation items={[toolItem(1), exit]} stream={null} live />);
     expect(screen.getByText("no result")).toBeTruthy();
   });
@@ -183,7 +183,7 @@ describe("malformed items", () => {
     })),
     { kind: "error", seq: n, text: value, fatal: value },
     { kind: value, seq: n },
-  ]) as unknown as Item[];
+  ]) as unknown as ConversationItem[];
 
   test.each(items.map((item, n) => [n, item] as const))(
     "item %i is rendered as text, collapsed and open",

@@ -12,7 +12,7 @@ import {
   useState,
   type WheelEvent,
 } from "react";
-import type { Item, StreamBlock } from "../store/state";
+import type { ConversationItem, StreamBlock } from "../store/state";
 import { Button } from "../ui/Button";
 import styles from "./Conversation.module.css";
 import { ItemRow } from "./ItemRow";
@@ -20,7 +20,7 @@ import { StreamRow } from "./StreamRow";
 import { isSubmissionTool } from "./toolName";
 
 interface Props {
-  items: readonly Item[];
+  items: readonly ConversationItem[];
   /** The reply that is being received; null if none. */
   stream: readonly StreamBlock[] | null;
   /** Whether more items may come, so that the last item is still current. */
@@ -136,7 +136,7 @@ function useScrollToEnd(scroller: RefObject<HTMLDivElement | null>, height: numb
  * Reports whether a conversation item says that the agent process ended. Tool calls before it that
  * have no result never get one.
  */
-function isAgentExit(item: Item): boolean {
+function isAgentExit(item: ConversationItem): boolean {
   return item.kind === "event" && (item.event === "exit" || item.event === "restarted");
 }
 
@@ -144,7 +144,7 @@ function isAgentExit(item: Item): boolean {
  * Reports whether an item is a call that submits the answer and anything was received after it, so
  * that its result is no longer awaited.
  */
-function isSubmissionDone(items: readonly Item[], index: number): boolean {
+function isSubmissionDone(items: readonly ConversationItem[], index: number): boolean {
   const item = items[index];
   if (item?.kind !== "tool" || !isSubmissionTool(item.name)) return false;
   return items.slice(index + 1).some((other) => other.seq !== item.seq);
@@ -170,7 +170,7 @@ function useOpenRows(): [ReadonlySet<string>, (key: string) => void] {
  * Returns a React key for the item at an index that does not change when items are inserted before
  * it: the item's trace entry and its position within that entry. "" if there is no such item.
  */
-export function rowKey(items: readonly Item[], index: number): string {
+export function rowKey(items: readonly ConversationItem[], index: number): string {
   const seq = items[index]?.seq;
   if (seq === undefined) return "";
   if (seq === 0) return `at ${index}`;

@@ -1,11 +1,11 @@
 import { memo } from "react";
-import type { Item } from "../store/state";
+import type { ConversationItem } from "../store/state";
 import { AgentReasoning, ChatMessage } from "./ChatMessage";
 import { AgentErrorLine, EventLine } from "./EventLine";
 import { ToolCall } from "./ToolCall";
 
 interface Props {
-  item: Item;
+  item: ConversationItem;
   /** The key passed to onToggle. */
   rowKey: string;
   /** Whether the row is open. */

@@ -1,7 +1,7 @@
 import { formatBytes, formatCost, formatCount } from "../format/format";
 import type { RunLimits } from "../protocol/session.gen";
 import { useSelect } from "../store/store";
-import { clockText, useNow } from "../ui/useNow";
+import { durationAsClockText, useNow } from "../ui/useNow";
 import { type CurrentAttempt, limitOfAttempt } from "./attempt";
 import styles from "./CaseView.module.css";
 import { assistantMessageCount, totalTokens } from "./usage";
@@ -22,13 +22,13 @@ export function Limits({ attempt }: { attempt: CurrentAttempt }) {
   const now = useNow(attempt.started !== null);
   const elapsed = attempt.started === null ? 0 : Math.max(0, (now - attempt.started) / 1000);
   const limits: AttemptLimit[] = [
-    { name: "Time", field: "wall_s", used: elapsed, format: clockText },
+    { name: "Time", field: "wall_s", used: elapsed, format: durationAsClockText },
     { name: "Turns", field: "turns", used: turns, format: formatCount },
     { name: "Tokens", field: "tokens", used: usage === null ? 0 : totalTokens(usage), format: formatCount },
     { name: "Cost", field: "cost_usd", used: usage === null ? 0 : (usage.cost_usd ?? null), format: formatCost },
     { name: "Actions", field: "actions", used: null, format: formatCount },
-    { name: "Idle", field: "idle_s", used: null, format: clockText },
-    { name: "Cell", field: "cell_s", used: null, format: clockText },
+    { name: "Idle", field: "idle_s", used: null, format: durationAsClockText },
+    { name: "Cell", field: "cell_s", used: null, format: durationAsClockText },
     { name: "Disk", field: "disk_bytes", used: null, format: formatBytes },
   ];
   return (

@@ -2,7 +2,7 @@ import Check from "lucide-react/icons/check";
 import CircleDashed from "lucide-react/icons/circle-dashed";
 import X from "lucide-react/icons/x";
 import { textOrJSON } from "../json/values";
-import type { Item, ToolResult } from "../store/state";
+import type { ConversationItem, ToolResult } from "../store/state";
 import { Collapsible } from "./Collapsible";
 import { useCellName } from "./cellName";
 import styles from "./ToolCall.module.css";
@@ -11,7 +11,7 @@ import { ToolOutput } from "./ToolOutput";
 import { cellIdsOfToolCall, cellRunFailed, toolInputSummary } from "./toolCalls";
 import { isSubmissionTool, toolName } from "./toolName";
 
-export type ToolCallItem = Extract<Item, { kind: "tool" }>;
+export type ToolCallItem = Extract<ConversationItem, { kind: "tool" }>;
 
 interface Props {
   call: ToolCallItem;

@@ -1,4 +1,4 @@
-import type { AgentStatus, Item } from "../store/state";
+import type { AgentStatus, ConversationItem } from "../store/state";
 import type { Tone } from "../ui/Badge";
 import { toolName } from "./toolName";
 
@@ -37,7 +37,7 @@ export function describeStatus(status: AgentStatus, attemptOver = false): Status
 const maxItemsSearched = 20;
 
 /** Returns the name of the newest tool call without a result; null if there is none. */
-export function nameOfOpenToolCall(conversation: readonly Item[]): string | null {
+export function nameOfOpenToolCall(conversation: readonly ConversationItem[]): string | null {
   for (const item of conversation.slice(-maxItemsSearched).reverse()) {
     if (item.kind === "tool" && item.result === undefined) return toolName(item.name);
     if (item.kind === "text" && item.role === "user") return null;

@@ -1,4 +1,4 @@
-import type { Item, Usage } from "../store/state";
+import type { ConversationItem, Usage } from "../store/state";
 
 /** Returns the tokens of all prompts, cached or not. */
 export function promptTokens(usage: Usage): number {
@@ -11,7 +11,7 @@ export function totalTokens(usage: Usage): number {
 }
 
 /** Returns the number of assistant messages, which a turn limit counts. */
-export function assistantMessageCount(conversation: readonly Item[]): number {
+export function assistantMessageCount(conversation: readonly ConversationItem[]): number {
   const messages = new Set<number>();
   for (const item of conversation) {
     if (item.kind === "thinking" || item.kind === "tool" || (item.kind === "text" && item.role === "assistant")) {

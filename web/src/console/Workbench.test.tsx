@@ -5,7 +5,7 @@ import { fakeCommands } from "../agentPanel/fakeCommands";
 import type { Config } from "../api/config";
 import type { Commands } from "../commands/commands";
 import type { NavigationRequest } from "../commands/navigation";
-import { messageOf } from "../protocol/fakeMessages";
+import { messageFromJSON } from "../protocol/fakeMessages";
 import type { Hop, OutgoingMessage } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
 import { Workbench } from "./Workbench";
@@ -93,7 +93,7 @@ function renderWorkbench(more: Partial<SessionSnapshot> = {}, commands = fakeCom
   const { rerender } = render(page(live));
   let seq = 0;
   const tell = (hop: Hop, ...messages: OutgoingMessage[]) =>
-    act(async () => store.apply(messages.map((msg) => ({ seq: ++seq, hop, msg: messageOf(msg) }))));
+    act(async () => store.apply(messages.map((msg) => ({ seq: ++seq, hop, msg: messageFromJSON(msg) }))));
   return {
     store,
     commands,

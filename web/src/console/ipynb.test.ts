@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { messageOf } from "../protocol/fakeMessages";
+import { messageFromJSON } from "../protocol/fakeMessages";
 import type { Entry, OutgoingMessage } from "../protocol/messages";
 import { initialState, reduceEntries } from "../store/reducer";
 import { ipynbOf } from "./ipynb";
@@ -19,8 +19,8 @@ const createdCellMessage = (
 
 function notebookOfMessages(cells: readonly OutgoingMessage[], frames: readonly OutgoingMessage[] = []) {
   const entries: Entry[] = [
-    ...cells.map((msg, at) => ({ seq: at + 1, hop: "notebook" as const, msg: messageOf(msg) })),
-    ...frames.map((msg, at) => ({ seq: 100 + at, hop: "kernel>server" as const, msg: messageOf(msg) })),
+    ...cells.map((msg, at) => ({ seq: at + 1, hop: "notebook" as const, msg: messageFromJSON(msg) })),
+    ...frames.map((msg, at) => ({ seq: 100 + at, hop: "kernel>server" as const, msg: messageFromJSON(msg) })),
   ];
   return reduceEntries(initialState, entries).notebook;
 }

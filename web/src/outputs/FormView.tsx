@@ -30,10 +30,10 @@ export function FormView({ form, alt, width, outputKey }: Props) {
     case "svg":
       return <Picture key={form.text} src={svgDataUrl(form.text)} alt={alt} mime={form.mime} width={width} />;
     case "image":
-      return <Picture key={form.base64} src={dataUrlOf(form)} alt={alt} mime={form.mime} width={width} />;
+      return <Picture key={form.base64} src={dataUrlOfBase64(form)} alt={alt} mime={form.mime} width={width} />;
     case "audio":
     case "video":
-      return <MediaPlayer key={form.base64} kind={form.kind} src={dataUrlOf(form)} mime={form.mime} />;
+      return <MediaPlayer key={form.base64} kind={form.kind} src={dataUrlOfBase64(form)} mime={form.mime} />;
     case "markdown":
       return <Markdown source={form.text} />;
     case "latex":
@@ -48,6 +48,6 @@ export function FormView({ form, alt, width, outputKey }: Props) {
 }
 
 /** Returns a data: URL of base64 content. */
-function dataUrlOf({ mime, base64 }: { mime: string; base64: string }): string {
+function dataUrlOfBase64({ mime, base64 }: { mime: string; base64: string }): string {
   return `data:${mime};base64,${base64}`;
 }

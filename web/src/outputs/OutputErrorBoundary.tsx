@@ -11,20 +11,20 @@ interface Props {
   children: ReactNode;
 }
 
-interface State {
+interface OutputErrorBoundaryState {
   error: Error | null;
   subject: unknown;
 }
 
 /** Catches an error that rendering one output throws, and shows the error with the output's plain text instead. */
-export class OutputErrorBoundary extends Component<Props, State> {
-  override state: State = { error: null, subject: this.props.subject };
+export class OutputErrorBoundary extends Component<Props, OutputErrorBoundaryState> {
+  override state: OutputErrorBoundaryState = { error: null, subject: this.props.subject };
 
-  static getDerivedStateFromError(error: unknown): Partial<State> {
+  static getDerivedStateFromError(error: unknown): Partial<OutputErrorBoundaryState> {
     return { error: error instanceof Error ? error : new Error(String(error)) };
   }
 
-  static getDerivedStateFromProps(props: Props, state: State): State | null {
+  static getDerivedStateFromProps(props: Props, state: OutputErrorBoundaryState): OutputErrorBoundaryState | null {
     return props.subject === state.subject ? null : { error: null, subject: props.subject };
   }
 

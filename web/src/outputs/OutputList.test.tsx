@@ -8,15 +8,15 @@ import { OutputList } from "./OutputList";
 afterEach(cleanup);
 
 const streamOutput = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
-const rich = (data: Record<string, unknown>, metadata = {}): Output => ({
+const richOutput = (data: Record<string, unknown>, metadata = {}): Output => ({
   output_type: "display_data",
   data,
   metadata,
 });
-const lines = (n: number) => Array.from({ length: n }, (_, i) => `line ${i + 1}`).join("\n");
+const numberedLinesText = (n: number) => Array.from({ length: n }, (_, i) => `line ${i + 1}`).join("\n");
 
 test("a long text shows its first 40 and last 20 lines, and a button shows all of it", () => {
-  render(<OutputList outputs={[streamOutput(lines(12_345))]} />);
+  render(<OutputList outputs={[streamOutput(numberedLinesText(12_345))]} />);
   expect(screen.getByText("line 40")).toBeTruthy();
   expect(screen.queryByText("line 41")).toBeNull();
   expect(screen.queryByText("line 12325")).toBeNull();
@@ -90,7 +90,7 @@ test("cells named in a traceback are links with the cell's number; a deleted cel
 });
 
 test("the form menu shows unique display names, with MIME types as titles", () => {
-  const forms = rich({
+  const forms = richOutput({
     "text/html": "<table><tr><td>1</td></tr></table>",
     "application/vnd.dataresource+json": { schema: { fields: [] }, data: [] },
     "image/png": "aGk=",
@@ -112,7 +112,9 @@ test("the form menu shows unique display names, with MIME types as titles", () =
 });
 
 test("choosing another form shows the output in that form", () => {
-  const { container } = render(<OutputList outputs={[rich({ "text/html": "<b>rich</b>", "text/plain": "plain" })]} />);
+  const { container } = render(
+    <OutputList outputs={[richOutput({ "text/html": "<b>rich</b>", "text/plain": "plain" })]} />,
+  );
   expect(container.querySelector("b")?.textContent).toBe("rich");
   fireEvent.change(screen.getByRole("combobox", { name: "Form of output 1" }), { target: { value: "text/plain" } });
   expect(container.querySelector("b")).toBeNull();
@@ -121,7 +123,9 @@ test("choosing another form shows the output in that form", () => {
 
 test("a picture has alternative text and a width, and can be enlarged", () => {
   render(
-    <OutputList outputs={[rich({ "image/png": "aGk=", "text/plain": "<Figure>" }, { "image/png": { width: 320 } })]} />,
+    <OutputList
+      outputs={[richOutput({ "image/png": "aGk=", "text/plain": "<Figure>" }, { "image/png": { width: 320 } })]}
+    />,
   );
   const image = screen.getByRole("img", { name: "<Figure>" });
   expect(image.getAttribute("src")).toBe("data:image/png;base64,aGk=");
@@ -132,14 +136,16 @@ test("a picture has alternative text and a width, and can be enlarged", () => {
 });
 
 test("a picture that the browser cannot decode shows an error", () => {
-  render(<OutputList outputs={[rich({ "image/png": "aGk=" })]} />);
+  render(<OutputList outputs={[richOutput({ "image/png": "aGk=" })]} />);
   fireEvent.error(screen.getByRole("img"));
   expect(screen.getByText(/cannot be shown: its data is not a valid image\/png/)).toBeTruthy();
 });
 
 test("a JSON tree opens level by level, long lists in slices", () => {
   const { container } = render(
-    <OutputList outputs={[rich({ "application/json": { list: Array.from({ length: 12_345 }, (_, i) => i) } })]} />,
+    <OutputList
+      outputs={[richOutput({ "application/json": { list: Array.from({ length: 12_345 }, (_, i) => i) } })]}
+    />,
   );
   fireEvent.click(screen.getByRole("button", { name: /12,345 items/ }));
   expect(container.querySelectorAll("button")).toHaveLength(4);
@@ -183,10 +189,10 @@ test("an output whose rendering throws is replaced by the error and its plain te
       throw new Error("no keys today");
     },
   });
-  const { rerender } = render(<OutputList outputs={[rich(trap), streamOutput("after")]} />);
+  const { rerender } = render(<OutputList outputs={[richOutput(trap), streamOutput("after")]} />);
   expect(screen.getByRole("alert").textContent).toBe("Output 1 could not be shown: no keys todayits text");
   expect(screen.getByText("after")).toBeTruthy();
-  rerender(<OutputList outputs={[rich(data), streamOutput("after")]} />);
+  rerender(<OutputList outputs={[richOutput(data), streamOutput("after")]} />);
   expect(screen.queryByRole("alert")).toBeNull();
   expect(screen.getByText("its text")).toBeTruthy();
 });

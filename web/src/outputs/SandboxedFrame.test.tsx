@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { requestedHeightOf, SandboxedFrame } from "./SandboxedFrame";
 
 let reportIntersection: (intersecting: boolean) => void;
-let ports: { port1: Port; port2: object }[];
+let createdChannels: { port1: FakeMessagePort; port2: object }[];
 
-interface Port {
+interface FakeMessagePort {
   onmessage: ((event: { data: unknown }) => void) | null;
   postMessage: ReturnType<typeof vi.fn>;
   close: ReturnType<typeof vi.fn>;
@@ -13,7 +13,7 @@ interface Port {
 
 beforeEach(() => {
   vi.useFakeTimers();
-  ports = [];
+  createdChannels = [];
   vi.stubGlobal(
     "IntersectionObserver",
     class {
@@ -27,10 +27,10 @@ beforeEach(() => {
   vi.stubGlobal(
     "MessageChannel",
     class {
-      port1: Port = { onmessage: null, postMessage: vi.fn(), close: vi.fn() };
+      port1: FakeMessagePort = { onmessage: null, postMessage: vi.fn(), close: vi.fn() };
       port2 = {};
       constructor() {
-        ports.push(this);
+        createdChannels.push(this);
       }
     },
   );
@@ -44,7 +44,7 @@ afterEach(() => {
 
 const advanceTimersMs = (ms: number) => act(() => vi.advanceTimersByTime(ms));
 
-function renderFrame() {
+function renderSandboxedFrame() {
   const of = {};
   const frame = (
     <SandboxedFrame page="html" content={{ html: "<p>x</p>" }} title="HTML output" height={120} outputKey={of} />
@@ -56,7 +56,7 @@ function renderFrame() {
 }
 
 test("a frame is mounted when it comes near the viewport, and removed a minute after it is gone", () => {
-  const { iframe } = renderFrame();
+  const { iframe } = renderSandboxedFrame();
   expect(iframe()).toBeNull();
   reportIntersection(true);
   expect(iframe()).toBeNull();
@@ -70,7 +70,7 @@ test("a frame is mounted when it comes near the viewport, and removed a minute a
 });
 
 test("a frame that is near for less than 120 ms is not loaded", () => {
-  const { iframe } = renderFrame();
+  const { iframe } = renderSandboxedFrame();
   reportIntersection(true);
   advanceTimersMs(50);
   reportIntersection(false);
@@ -79,7 +79,7 @@ test("a frame that is near for less than 120 ms is not loaded", () => {
 });
 
 test("a frame is sandboxed and has no permissions", () => {
-  const { iframe } = renderFrame();
+  const { iframe } = renderSandboxedFrame();
   reportIntersection(true);
   advanceTimersMs(200);
   expect(iframe()?.getAttribute("sandbox")).toBe("allow-scripts");
@@ -88,7 +88,7 @@ test("a frame is sandboxed and has no permissions", () => {
 });
 
 test("a frame gets its content once, and nothing when it has navigated", () => {
-  const { iframe } = renderFrame();
+  const { iframe } = renderSandboxedFrame();
   reportIntersection(true);
   advanceTimersMs(200);
   const frame = iframe() as HTMLIFrameElement;
@@ -97,15 +97,15 @@ test("a frame gets its content once, and nothing when it has navigated", () => {
   fireEvent.load(frame);
   fireEvent.load(frame);
   expect(post).toHaveBeenCalledTimes(1);
-  expect(post).toHaveBeenCalledWith({ html: "<p>x</p>", theme: "light" }, "*", [ports[0]?.port2]);
+  expect(post).toHaveBeenCalledWith({ html: "<p>x</p>", theme: "light" }, "*", [createdChannels[0]?.port2]);
 });
 
 test("a frame can report its height within limits; other messages are ignored, and the height is remembered", () => {
-  const { frame, iframe, height, unmount } = renderFrame();
+  const { frame, iframe, height, unmount } = renderSandboxedFrame();
   reportIntersection(true);
   advanceTimersMs(200);
   fireEvent.load(iframe() as HTMLIFrameElement);
-  const say = (data: unknown) => act(() => ports[0]?.port1.onmessage?.({ data }));
+  const say = (data: unknown) => act(() => createdChannels[0]?.port1.onmessage?.({ data }));
   say({ height: 333.2 });
   expect(height()).toBe("334px");
   for (const odd of [null, "900", 5, {}, { height: "900" }, { height: Number.NaN }, { html: "<b>", heights: 900 }])
@@ -114,7 +114,7 @@ test("a frame can report its height within limits; other messages are ignored, a
   say({ height: 1e9 });
   expect(height()).toBe("2000px");
   unmount();
-  expect(ports[0]?.port1.close).toHaveBeenCalled();
+  expect(createdChannels[0]?.port1.close).toHaveBeenCalled();
   const again = render(frame).container.firstElementChild as HTMLElement;
   expect(again.style.height).toBe("2000px");
 });

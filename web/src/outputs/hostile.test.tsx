@@ -18,7 +18,7 @@ import { outputFormsOf } from "./outputForms";
 import { plotlyInput } from "./plotlyFigure";
 import { SafeHtml } from "./SafeHtml";
 
-const forbidden =
+const forbiddenElementsSelector =
   "script, style, link, meta, base, form, input, button[formaction], textarea, object, embed, template, noscript, svg:not([class*=lucide]) *, foreignObject, frameset, frame, portal, [id], [name]";
 
 beforeEach(() => {
@@ -30,13 +30,13 @@ beforeEach(() => {
 afterEach(cleanup);
 
 /** Returns the inputs of some kinds. */
-const inputsOf = (...kinds: string[]) => inputs.filter(({ kind }) => kinds.includes(kind));
+const hostileInputsOfKinds = (...kinds: string[]) => inputs.filter(({ kind }) => kinds.includes(kind));
 
 /** Lists elements and attributes below root that could run something or load something. The page's own height style of frames is ignored. */
 function dangersIn(root: Element): string[] {
   for (const element of root.querySelectorAll("[class*=container], [class*=placeholder]"))
     element.removeAttribute("style");
-  const found = [...root.querySelectorAll(forbidden)].map((element) => element.outerHTML.slice(0, 100));
+  const found = [...root.querySelectorAll(forbiddenElementsSelector)].map((element) => element.outerHTML.slice(0, 100));
   for (const element of root.querySelectorAll("*")) {
     for (const { name, value } of element.attributes) {
       const place = `${element.localName} ${name}=${value.slice(0, 60)}`;
@@ -53,7 +53,7 @@ function dangersIn(root: Element): string[] {
   return found;
 }
 
-const bundle = (mime: string, value: unknown) => [
+const outputsWithOneMimeType = (mime: string, value: unknown) => [
   { output_type: "display_data" as const, data: { [mime]: value }, metadata: {} },
 ];
 
@@ -62,23 +62,26 @@ test("hostile.json has more than 300 inputs with unique names", () => {
   expect(inputs.length).toBeGreaterThan(300);
 });
 
-test.each(inputsOf("html"))("sanitized HTML in the page is harmless: $name", ({ payload }) => {
+test.each(hostileInputsOfKinds("html"))("sanitized HTML in the page is harmless: $name", ({ payload }) => {
   const { container } = render(<SafeHtml html={payload} />);
   expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(inputsOf("html"))("an HTML output is harmless: $name", ({ payload }) => {
-  const { container } = render(<OutputList outputs={bundle("text/html", payload)} />);
+test.each(hostileInputsOfKinds("html"))("an HTML output is harmless: $name", ({ payload }) => {
+  const { container } = render(<OutputList outputs={outputsWithOneMimeType("text/html", payload)} />);
   expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(inputsOf("markdown", "html", "title", "widget"))("rendered Markdown is harmless: $name", ({ payload }) => {
-  const { container } = render(<Markdown source={payload} />);
-  expect(dangersIn(container)).toEqual([]);
-});
+test.each(hostileInputsOfKinds("markdown", "html", "title", "widget"))(
+  "rendered Markdown is harmless: $name",
+  ({ payload }) => {
+    const { container } = render(<Markdown source={payload} />);
+    expect(dangersIn(container)).toEqual([]);
+  },
+);
 
-test.each(inputsOf("svg"))("an SVG output is harmless: $name", ({ payload }) => {
-  const { container } = render(<OutputList outputs={bundle("image/svg+xml", payload)} />);
+test.each(hostileInputsOfKinds("svg"))("an SVG output is harmless: $name", ({ payload }) => {
+  const { container } = render(<OutputList outputs={outputsWithOneMimeType("image/svg+xml", payload)} />);
   expect(dangersIn(container)).toEqual([]);
   expect(container.querySelector("img")?.getAttribute("src")).toMatch(/^data:image\/svg\+xml;charset=utf-8,[^<>"]*$/);
 });
@@ -99,32 +102,36 @@ test.each(inputs)("printed text and tracebacks are harmless: $name", ({ payload 
   expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(inputsOf("json"))("a JSON output is harmless: $name", ({ payload }) => {
-  const { container } = render(<OutputList outputs={bundle("application/json", JSON.parse(payload))} />);
+test.each(hostileInputsOfKinds("json"))("a JSON output is harmless: $name", ({ payload }) => {
+  const { container } = render(
+    <OutputList outputs={outputsWithOneMimeType("application/json", JSON.parse(payload))} />,
+  );
   expect(dangersIn(container)).toEqual([]);
   expect(container.querySelector("[role=alert]")).toBeNull();
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
-test.each(inputsOf("latex"))("a LaTeX output is harmless: $name", ({ payload }) => {
-  const { container } = render(<OutputList outputs={bundle("text/latex", payload)} />);
+test.each(hostileInputsOfKinds("latex"))("a LaTeX output is harmless: $name", ({ payload }) => {
+  const { container } = render(<OutputList outputs={outputsWithOneMimeType("text/latex", payload)} />);
   expect(dangersIn(container)).toEqual([]);
 });
 
-test.each(inputsOf("plotly"))("a Plotly output is harmless: $name", ({ payload }) => {
+test.each(hostileInputsOfKinds("plotly"))("a Plotly output is harmless: $name", ({ payload }) => {
   const figure = JSON.parse(payload);
-  const { container } = render(<OutputList outputs={bundle("application/vnd.plotly.v1+json", figure)} />);
+  const { container } = render(
+    <OutputList outputs={outputsWithOneMimeType("application/vnd.plotly.v1+json", figure)} />,
+  );
   expect(dangersIn(container)).toEqual([]);
   expect(Object.keys(plotlyInput(figure))).toEqual(["data", "layout", "frames"]);
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
-test.each(inputsOf("filename", "cell_id", "title", "widget"))(
+test.each(hostileInputsOfKinds("filename", "cell_id", "title", "widget"))(
   "plainName and MIME type names are harmless: $name",
   ({ payload }) => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds forbidden characters
     expect(plainName(payload)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/);
-    const { container } = render(<OutputList outputs={bundle(payload, payload)} />);
+    const { container } = render(<OutputList outputs={outputsWithOneMimeType(payload, payload)} />);
     expect(dangersIn(container)).toEqual([]);
     expect(() => outputFormsOf({ [payload]: { [payload]: payload } })).not.toThrow();
   },

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { htmlRequirementsOf } from "./htmlRequirements";
 import { maskHtml, maskTrackSources } from "./maskHtml";
 
-const pandas = `<div>
+const pandasTableHtml = `<div>
 <style scoped>
     .dataframe tbody tr th { vertical-align: top; }
 </style>
@@ -10,7 +10,7 @@ const pandas = `<div>
 <tbody><tr><th>0</th><td>1</td></tr></tbody></table></div>`;
 
 test.each([
-  ["a pandas table needs no frame", pandas, false],
+  ["a pandas table needs no frame", pandasTableHtml, false],
   ["plain text and links need no frame", "<p>a <b>b</b> <a href='https://example.com/'>c</a></p>", false],
   [
     "an iframe needs no frame, because no frame could load it either",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { outputFormsOf } from "./outputForms";
 
-const kinds = (data: unknown) => outputFormsOf(data).forms.map((form) => form.kind);
+const kindsOfForms = (data: unknown) => outputFormsOf(data).forms.map((form) => form.kind);
 
 test("forms are ranked by type, whatever the order of the bundle", () => {
   const data = {
@@ -14,7 +14,7 @@ test("forms are ranked by type, whatever the order of the bundle", () => {
     "application/vnd.plotly.v1+json": { data: [], layout: {} },
     "text/latex": "$x$",
   };
-  expect(kinds(data)).toEqual(["plot", "html", "svg", "image", "markdown", "latex", "json", "text"]);
+  expect(kindsOfForms(data)).toEqual(["plot", "html", "svg", "image", "markdown", "latex", "json", "text"]);
   expect(outputFormsOf(data).notes).toEqual([]);
 });
 
@@ -41,11 +41,11 @@ test("a figure with unsupported trace types gets a note, and the other forms sta
 });
 
 test.each(["histogram", "heatmap", "box", "violin", "contour"])("a figure of type %s can be drawn", (type) => {
-  expect(kinds({ "application/vnd.plotly.v1+json": { data: [{ type }] } })).toEqual(["plot"]);
+  expect(kindsOfForms({ "application/vnd.plotly.v1+json": { data: [{ type }] } })).toEqual(["plot"]);
 });
 
 test("a scattergl trace is drawn as scatter", () => {
-  expect(kinds({ "application/vnd.plotly.v1+json": { data: [{ type: "scattergl" }, {}] } })).toEqual(["plot"]);
+  expect(kindsOfForms({ "application/vnd.plotly.v1+json": { data: [{ type: "scattergl" }, {}] } })).toEqual(["plot"]);
 });
 
 test("an unknown type gets a note with its name and size", () => {
@@ -57,7 +57,7 @@ test("an unknown type gets a note with its name and size", () => {
 test("types for other programs get no note if another form can be shown", () => {
   const widget = { "application/vnd.jupyter.widget-view+json": { model_id: "x" }, "text/plain": "IntSlider()" };
   expect(outputFormsOf(widget)).toMatchObject({ notes: [] });
-  expect(kinds(widget)[0]).toBe("text");
+  expect(kindsOfForms(widget)[0]).toBe("text");
 });
 
 test.each([

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { splitTraceback } from "./traceback";
 
-const python = (n: number) =>
+const pythonTraceback = (n: number) =>
   [
     "Traceback (most recent call last):",
     ...Array.from({ length: n }, (_, i) => `  File "<a>", line ${i}, in f\n    g()`),
@@ -9,11 +9,15 @@ const python = (n: number) =>
   ].join("\n");
 
 test("a traceback of four frames is not split", () => {
-  expect(splitTraceback(python(4))).toEqual({ earlierFrames: "", earlierFrameCount: 0, recentFrames: python(4) });
+  expect(splitTraceback(pythonTraceback(4))).toEqual({
+    earlierFrames: "",
+    earlierFrameCount: 0,
+    recentFrames: pythonTraceback(4),
+  });
 });
 
 test("all but the last three frames of a long traceback are hidden", () => {
-  const { earlierFrames, earlierFrameCount, recentFrames } = splitTraceback(python(10));
+  const { earlierFrames, earlierFrameCount, recentFrames } = splitTraceback(pythonTraceback(10));
   expect(earlierFrameCount).toBe(7);
   expect(earlierFrames.split("\n")).toHaveLength(14);
   expect(recentFrames).toBe(

@@ -4,10 +4,10 @@ import { type RefObject, useEffect, useState } from "react";
 const viewportMargin = "300px";
 
 /** Milliseconds until an element that has come near counts as near, so that elements that are scrolled past do not. */
-const nearDelay = 120;
+const nearViewportDelay = 120;
 
 /** Milliseconds until an element that has gone away no longer counts as near. */
-const awayDelay = 60_000;
+const awayFromViewportDelay = 60_000;
 
 /** Reports whether an element is in the viewport, within 300 pixels of it, or was within the last minute. */
 export function useNearViewport(element: RefObject<Element | null>): boolean {
@@ -19,7 +19,7 @@ export function useNearViewport(element: RefObject<Element | null>): boolean {
       (entries) => {
         const seen = entries.at(-1)?.isIntersecting ?? false;
         window.clearTimeout(timer);
-        timer = window.setTimeout(() => setNear(seen), seen ? nearDelay : awayDelay);
+        timer = window.setTimeout(() => setNear(seen), seen ? nearViewportDelay : awayFromViewportDelay);
       },
       { rootMargin: viewportMargin },
     );

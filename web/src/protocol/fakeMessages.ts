@@ -1,11 +1,11 @@
 import { type Entry, type Hop, type Message, readMessage } from "./messages";
 
 /** Returns a message as the page reads it from JSON, for tests. */
-export function messageOf(json: unknown): Message {
+export function messageFromJSON(json: unknown): Message {
   return readMessage(json) ?? { type: "other", name: "" };
 }
 
 /** Returns an entry whose message is read from JSON, for tests. */
-export function entryOf(seq: number, hop: Hop, json: unknown): Entry {
+export function entryFromJSON(seq: number, hop: Hop, json: unknown): Entry {
   return { seq, hop, msg: readMessage(json) };
 }

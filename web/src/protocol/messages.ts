@@ -39,7 +39,7 @@ export type Hop =
 export type CellType = "code" | "markdown";
 
 /** Who changed a cell. "console" means a person at a console. */
-export type By = "agent" | "console" | "server";
+export type CellChangeAuthor = "agent" | "console" | "server";
 
 /** What a cell is doing, or how its last execution ended. */
 export type ExecutionStatus = "idle" | "running" | "ran" | "error";
@@ -48,7 +48,7 @@ export type ExecutionStatus = "idle" | "running" | "ran" | "error";
  * The end of an execution. Read leniently, as the server reads it: a cell whose result were
  * refused would run forever.
  */
-export interface CellResult {
+export interface CellResultMessage {
   cell_id: string;
   status: string;
   has_exception: boolean;
@@ -59,15 +59,15 @@ export interface CellResult {
 }
 
 /** The message with the states of all widgets of a cell by key. */
-export interface CellWidgets {
+export interface CellWidgetsMessage {
   cell_id: string;
   widget_state: Readonly<Record<string, unknown>>;
 }
 
 /** A content block of the Messages API. Which fields it has depends on its type; unknown fields are as they came. */
-export type ContentBlock = Fields & KnownContent;
+export type ContentBlock = Fields & KnownContentFields;
 
-interface KnownContent {
+interface KnownContentFields {
   type: string;
   text?: string;
   thinking?: string;
@@ -130,14 +130,14 @@ export interface ProcessMessage {
 }
 
 /** The end of the connection to the kernel or the agent. */
-export interface PeerEnded {
+export interface PeerEndedMessage {
   /** "kernel" or "agent". */
   peer: string;
   reason: string;
 }
 
 /** A change of the session's state. */
-export interface SessionState {
+export interface SessionStateMessage {
   state: string;
 }
 
@@ -162,7 +162,7 @@ export interface NotebookActionResponse extends wire.ActionResponse {
 }
 
 /** The fields of a response to a request at /run. */
-interface Answer {
+interface RunResponseFields {
   /** The id of the request, in one of the two. */
   tx_id?: string;
   agent_tx_id?: string;
@@ -171,13 +171,13 @@ interface Answer {
 }
 
 /** The answer to set_widget_value. */
-export interface SetWidgetResponse extends Answer {
+export interface SetWidgetResponse extends RunResponseFields {
   /** By widget key: why the kernel refused the value. */
   errors: Readonly<Record<string, string>>;
 }
 
 /** The answer to globals_summary: the kernel's variables. */
-export interface GlobalsSummary extends Answer {
+export interface GlobalsSummary extends RunResponseFields {
   /** By variable name. docs/kernel.md describes the fields. */
   summary: Readonly<Record<string, Fields>>;
   /** Not all variables are listed. */
@@ -188,7 +188,7 @@ export interface GlobalsSummary extends Answer {
 }
 
 /** The answer to reactivity_summary: which cells define and use which signals. */
-export interface ReactivitySummary extends Answer {
+export interface ReactivitySummary extends RunResponseFields {
   /** For people. */
   summary: string;
   /** By cell id. */
@@ -222,7 +222,7 @@ export const graderResultSchema = object<GraderResult>({
 });
 
 const contentBlockSchema: Schema<ContentBlock> = withOtherFields(
-  object<KnownContent>({
+  object<KnownContentFields>({
     type: string,
     text: optional(string),
     thinking: optional(string),
@@ -270,9 +270,9 @@ const errorMessageSchema = extend<wire.ErrorMessage, { error?: string }>(wire.er
   error: optional(string),
 });
 
-const processSchema = object<ProcessMessage>({ name: string });
+const processMessageSchema = object<ProcessMessage>({ name: string });
 
-const answerFields = {
+const runResponseFieldSchemas = {
   tx_id: optional(string),
   agent_tx_id: optional(string),
   status: string,
@@ -284,7 +284,7 @@ const messageSchemas = {
   start_cell: wire.startCellSchema,
   kernel_stdio: wire.kernelStdioSchema,
   cell_output: wire.cellOutputSchema,
-  cell_result: object<CellResult>({
+  cell_result: object<CellResultMessage>({
     cell_id: required(nonEmpty),
     status: string,
     has_exception: boolean,
@@ -292,7 +292,7 @@ const messageSchemas = {
     duration_ms: optional(number),
   }),
   run_queue: wire.runQueueSchema,
-  cell_widgets: strict<CellWidgets>({ cell_id: required(nonEmpty), widget_state: required(record(unknown)) }),
+  cell_widgets: strict<CellWidgetsMessage>({ cell_id: required(nonEmpty), widget_state: required(record(unknown)) }),
   run_cell: wire.cellCommandSchema,
   dispose_cell: wire.cellCommandSchema,
   stop_cell: wire.cellCommandSchema,
@@ -328,9 +328,9 @@ const messageSchemas = {
   // The session.
   ready: wire.readyMessageSchema,
   managed_process_exit: wire.managedProcessExitSchema,
-  managed_process_restart: processSchema,
-  peer_ended: object<PeerEnded>({ peer: string, reason: string }),
-  state: object<SessionState>({ state: string }),
+  managed_process_restart: processMessageSchema,
+  peer_ended: object<PeerEndedMessage>({ peer: string, reason: string }),
+  state: object<SessionStateMessage>({ state: string }),
   holder: object<HolderMessage>({ by: string }),
   eval_result: extend<wire.EvalResultMessage, Pick<EvalResult, "graders" | "duration_ms">>(
     wire.evalResultMessageSchema,
@@ -353,16 +353,16 @@ const messageSchemas = {
     source: optional(string),
     rev: optional(integer),
   }),
-  set_widget_value_response: object<SetWidgetResponse>({ ...answerFields, errors: record(string) }),
+  set_widget_value_response: object<SetWidgetResponse>({ ...runResponseFieldSchemas, errors: record(string) }),
   globals_summary: object<GlobalsSummary>({
-    ...answerFields,
+    ...runResponseFieldSchemas,
     summary: record(anyObject),
     truncated: boolean,
     stale: boolean,
     age_ms: number,
   }),
   reactivity_summary: object<ReactivitySummary>({
-    ...answerFields,
+    ...runResponseFieldSchemas,
     summary: string,
     cell_reactivity: record(cellReactivitySchema),
   }),
@@ -408,7 +408,7 @@ export function readMessage(value: unknown): Message | null {
 }
 
 /** Returns the type in a message, also if the page does not read messages of that type. */
-export function typeOf(message: Message): string {
+export function typeOfMessage(message: Message): string {
   return message.type === "other" ? message.name : message.type;
 }
 

@@ -19,16 +19,16 @@ export interface AttemptName {
 }
 
 export function comparePath(a: AttemptName | null, b: AttemptName | null): string {
-  return withQuery("/compare", { a: a && encodeName(a), b: b && encodeName(b) });
+  return withQuery("/compare", { a: a && encodeAttemptName(a), b: b && encodeAttemptName(b) });
 }
 
-function encodeName({ run, attempt }: AttemptName): string {
+function encodeAttemptName({ run, attempt }: AttemptName): string {
   return `${encodeURIComponent(run)}/${encodeURIComponent(attempt)}`;
 }
 
 /** Parses an attempt that comparePath has written; null if the text names no attempt. */
 export function parseAttemptName(text: string | null): AttemptName | null {
-  const [run = "", attempt = "", ...rest] = (text ?? "").split("/").map(decode);
+  const [run = "", attempt = "", ...rest] = (text ?? "").split("/").map(decodePathSegment);
   return run !== "" && attempt !== "" && rest.length === 0 ? { run, attempt } : null;
 }
 
@@ -39,7 +39,7 @@ export function runsComparePath(a: string, b: string): string {
 
 /** Parses two runs that runsComparePath has written; null if the text does not name two. */
 export function parseRunNames(text: string | null): readonly [string, string] | null {
-  const [a = "", b = "", ...rest] = (text ?? "").split(",").map(decode);
+  const [a = "", b = "", ...rest] = (text ?? "").split(",").map(decodePathSegment);
   return a !== "" && b !== "" && rest.length === 0 ? [a, b] : null;
 }
 
@@ -49,10 +49,10 @@ export function parseRunNames(text: string | null): readonly [string, string] | 
  */
 export function usePathSegment(index: number, fallback: string): string {
   const segment = usePathname().split("/")[index + 1];
-  return segment === undefined || segment === "" ? fallback : decode(segment);
+  return segment === undefined || segment === "" ? fallback : decodePathSegment(segment);
 }
 
-function decode(text: string): string {
+function decodePathSegment(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -10,7 +10,7 @@ vi.mock("../agentPanel/Conversation", () => ({
 }));
 
 const attemptPath = "/api/runs/r/attempts/a";
-const attemptLine = {
+const attemptLineFields = {
   n: 1,
   name: "a",
   type: "attempt",
@@ -32,7 +32,7 @@ const attemptLine = {
   tamper: 2,
 };
 
-function serveAttempt(answer: unknown = attemptLine) {
+function serveAttempt(answer: unknown = attemptLineFields) {
   return fakeServer({
     [attemptPath]: () => answer,
     [`${attemptPath}/trace`]: () => ({
@@ -78,7 +78,7 @@ test("the notebook can be downloaded under the attempt's name once it exists", a
   expect(link.getAttribute("href")).toBe(`${attemptPath}/files/notebook.ipynb`);
   expect(link.getAttribute("download")).toBe("a.ipynb");
   cleanup();
-  server.routes[attemptPath] = () => ({ ...attemptLine, files: [] });
+  server.routes[attemptPath] = () => ({ ...attemptLineFields, files: [] });
   render(<AttemptPage run="r" attempt="a" />);
   await screen.findByText("Sum it");
   expect(screen.queryByRole("link", { name: /Download/ })).toBeNull();
@@ -98,7 +98,7 @@ test("the notebook is loaded when its tab is opened, and the address names the t
 test("the address has the entry number and follows the slider", async () => {
   window.history.replaceState(null, "", "/runs/r/a?tab=notebook&seq=5");
   const server = fakeServer({
-    [attemptPath]: () => attemptLine,
+    [attemptPath]: () => attemptLineFields,
     [`${attemptPath}/trace`]: () => ({ entries: [], next: null }),
     [`${attemptPath}/at`]: (url) => {
       const seq = Math.min(9, Number(url.searchParams.get("seq") ?? 9));
@@ -133,9 +133,9 @@ test("the notebook's file opens the notebook tab at the end of the trace", async
 
 test("links lead to the previous and next attempts, past skipped cases", async () => {
   window.history.replaceState(null, "", "/runs/r/a?tab=stderr");
-  const near = (n: number, name: string) => ({ ...attemptLine, n, name, case_id: name });
+  const near = (n: number, name: string) => ({ ...attemptLineFields, n, name, case_id: name });
   fakeServer({
-    [attemptPath]: () => ({ ...attemptLine, n: 5 }),
+    [attemptPath]: () => ({ ...attemptLineFields, n: 5 }),
     "/api/runs/r/attempts": () => ({
       attempts: [
         near(2, "x"),

@@ -42,18 +42,18 @@ function AddressedComparison() {
   );
 }
 
-interface Sides {
+interface ComparedAttemptNames {
   a: AttemptName | null;
   b: AttemptName | null;
 }
 
 /** Selects attempt B for a comparison; offers only attempts at the case of A. */
-function SameCasePickers({ a, b }: Sides & { a: AttemptName }) {
+function SameCasePickers({ a, b }: ComparedAttemptNames & { a: AttemptName }) {
   const { data } = useAttempt(a.run, a.attempt);
   return <AttemptPickers a={a} b={b} caseId={data?.case_id ?? ""} />;
 }
 
-function AttemptPickers({ a, b, caseId }: Sides & { caseId: string }) {
+function AttemptPickers({ a, b, caseId }: ComparedAttemptNames & { caseId: string }) {
   const [, navigate] = useLocation();
   return (
     <div className={styles.pickers}>

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function attemptLine(n: number, more: object = {}) {
+function attemptLineFields(n: number, more: object = {}) {
   return {
     n,
     name: `000${n}-c${n}-e1-t1`,
@@ -51,7 +51,7 @@ function shownCaseIds(): string[] {
 }
 
 test("a column sorts the attempts ascending, descending and not, and the address has the order", async () => {
-  serveRun([attemptLine(1), attemptLine(3), attemptLine(2)]);
+  serveRun([attemptLineFields(1), attemptLineFields(3), attemptLineFields(2)]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
   expect(shownCaseIds()).toEqual(["c2", "c3", "c1"]);
@@ -68,9 +68,9 @@ test("a column sorts the attempts ascending, descending and not, and the address
 test("sorting by case keeps the epochs of a case together in order", async () => {
   window.history.replaceState(null, "", "/runs/r?sort=-case");
   serveRun([
-    attemptLine(1, { case_id: "a1", epoch: 2 }),
-    attemptLine(2, { case_id: "a01", epoch: 1 }),
-    attemptLine(3, { case_id: "a1" }),
+    attemptLineFields(1, { case_id: "a1", epoch: 2 }),
+    attemptLineFields(2, { case_id: "a01", epoch: 1 }),
+    attemptLineFields(3, { case_id: "a1" }),
   ]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
@@ -80,15 +80,15 @@ test("sorting by case keeps the epochs of a case together in order", async () =>
 });
 
 test("equal pass rates are shown once, and equal observations have no interval", async () => {
-  serveRun([attemptLine(1), attemptLine(3)]);
+  serveRun([attemptLineFields(1), attemptLineFields(3)]);
   render(<RunPage run="r" />);
   expect((await screen.findByText("2 cases, no interval")).getAttribute("title")).toBe("no spread");
   expect(screen.queryByText("Without infrastructure")).toBeNull();
 });
 
 test("only tags below 100 % are shown, and all on request", async () => {
-  const lines = Array.from({ length: 10 }, (_, i) => attemptLine(2 * i + 2, { tags: [`bad${i}`] }));
-  serveRun([...lines, attemptLine(99, { tags: ["good"] })]);
+  const lines = Array.from({ length: 10 }, (_, i) => attemptLineFields(2 * i + 2, { tags: [`bad${i}`] }));
+  serveRun([...lines, attemptLineFields(99, { tags: ["good"] })]);
   render(<RunPage run="r" />);
   const tags = await screen.findByRole("region", { name: "Pass rate by tag" });
   expect(within(tags).getAllByRole("rowheader")).toHaveLength(8);
@@ -99,7 +99,7 @@ test("only tags below 100 % are shown, and all on request", async () => {
 test("a run in progress shows its progress and the durations of its attempts", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true, now: Date.parse("2026-11-20T14:01:05Z") });
   const state = { type: "attempt", state: "running", started: "2026-11-20T14:00:00Z", changed: "2026-11-20T14:01:00Z" };
-  const server = serveRun([attemptLine(1)], {
+  const server = serveRun([attemptLineFields(1)], {
     running: ["0002-c2-e1-t1"],
     summary: { passed: 1, failed: 1, state: "running" },
   });
@@ -113,7 +113,7 @@ test("a run in progress shows its progress and the durations of its attempts", a
 
 test("the attempts of an interrupted run have run until their last change", async () => {
   const at = { started: "2026-11-20T14:00:00Z", changed: "2026-11-20T14:01:00Z" };
-  const server = serveRun([attemptLine(1)], {
+  const server = serveRun([attemptLineFields(1)], {
     running: ["0002-c2-e1-t1"],
     summary: { passed: 1, state: "interrupted", left_out: { lines: 1, first: 1 } },
   });
@@ -134,8 +134,8 @@ test("impossible numbers are not shown", async () => {
   const rate = { strict: 1e308, excluding_infrastructure: -1, ci95: [-1e308, 1e308] };
   serveRun(
     [
-      attemptLine(1, { duration_ms: 1e308, score: 1e308, epoch: 1e308, tamper: 1e308, usage }),
-      attemptLine(2, { duration_ms: "9", score: { $float: "NaN" }, usage: { cost_usd: "2" } }),
+      attemptLineFields(1, { duration_ms: 1e308, score: 1e308, epoch: 1e308, tamper: 1e308, usage }),
+      attemptLineFields(2, { duration_ms: "9", score: { $float: "NaN" }, usage: { cost_usd: "2" } }),
       { type: "summary", n: 3, pass_rate: rate },
     ],
     { summary: { state: "finished", duration_ms: -1 } },
@@ -161,7 +161,7 @@ test("impossible numbers are not shown", async () => {
 
 test("a filter in the address is applied and can be removed", async () => {
   window.history.replaceState(null, "", "/runs/r?verdict=failed");
-  serveRun([attemptLine(1), attemptLine(2), attemptLine(3)]);
+  serveRun([attemptLineFields(1), attemptLineFields(2), attemptLineFields(3)]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
   expect(shownCaseIds()).toEqual(["c2"]);
@@ -171,7 +171,7 @@ test("a filter in the address is applied and can be removed", async () => {
 });
 
 test("only the visible rows are drawn of 10,000 attempts", async () => {
-  serveRun(Array.from({ length: 10_000 }, (_, i) => attemptLine(i + 1)));
+  serveRun(Array.from({ length: 10_000 }, (_, i) => attemptLineFields(i + 1)));
   render(<RunPage run="r" />);
   const grid = await screen.findByRole("grid");
   expect(grid.getAttribute("aria-rowcount")).toBe("10001");
@@ -180,7 +180,7 @@ test("only the visible rows are drawn of 10,000 attempts", async () => {
 });
 
 test("keys move between rows, Enter opens one, space selects it", async () => {
-  serveRun([attemptLine(1), attemptLine(2), attemptLine(3)]);
+  serveRun([attemptLineFields(1), attemptLineFields(2), attemptLineFields(3)]);
   render(<RunPage run="r" />);
   const grid = await screen.findByRole("grid");
   const [, first] = within(grid).getAllByRole("row");
@@ -197,7 +197,7 @@ test("keys move between rows, Enter opens one, space selects it", async () => {
 
 test("keys apply to the focused row, even after rows were added above it", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
-  const lines = [attemptLine(1), attemptLine(2)];
+  const lines = [attemptLineFields(1), attemptLineFields(2)];
   const server = serveRun(lines, { summary: { state: "running" } });
   server.routes["/api/runs/r/attempts"] = (url) => {
     return { attempts: lines.slice(Number(url.searchParams.get("after"))), next: null, last: lines.length };
@@ -208,7 +208,7 @@ test("keys apply to the focused row, even after rows were added above it", async
   if (row === undefined) throw new Error("no row");
   expect(row.textContent).toContain("c2");
   row.focus();
-  lines.push(attemptLine(3));
+  lines.push(attemptLineFields(3));
   await vi.advanceTimersByTimeAsync(5000);
   await waitFor(() => expect(shownCaseIds()).toEqual(["c3", "c2", "c1"]));
   expect(document.activeElement).toBe(row);
@@ -217,7 +217,7 @@ test("keys apply to the focused row, even after rows were added above it", async
 });
 
 test("two selected attempts can be compared", async () => {
-  serveRun([attemptLine(1), attemptLine(2), attemptLine(3)]);
+  serveRun([attemptLineFields(1), attemptLineFields(2), attemptLineFields(3)]);
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
   for (const name of ["Compare c1", "Compare c2", "Compare c3"])
@@ -229,7 +229,7 @@ test("two selected attempts can be compared", async () => {
 
 test("a run in progress shows running attempts first and loads only new lines", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
-  const lines = [attemptLine(1)];
+  const lines = [attemptLineFields(1)];
   let running = ["0002-c2-e1-t1"];
   const server = fakeServer({
     "/api/runs/r": () => ({
@@ -248,7 +248,7 @@ test("a run in progress shows running attempts first and loads only new lines", 
   render(<RunPage run="r" />);
   await screen.findByRole("grid");
   expect(shownCaseIds()).toEqual(["c2", "c1"]);
-  lines.push(attemptLine(2));
+  lines.push(attemptLineFields(2));
   running = [];
   await vi.advanceTimersByTimeAsync(2500);
   await waitFor(() => expect(screen.queryAllByText("running")).toEqual([]));
@@ -265,7 +265,7 @@ test("hostile lines and names are shown as text", async () => {
   const evil = "<img src=x onerror=alert(1)>\u202e";
   serveRun(
     [
-      attemptLine(1, { case_id: evil, outcome: evil, tags: [evil, 4], usage: "x", epoch: {} }),
+      attemptLineFields(1, { case_id: evil, outcome: evil, tags: [evil, 4], usage: "x", epoch: {} }),
       { type: "skipped", case_id: [], reason: evil },
       { type: 7 },
     ],

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function runItem(name: string, more: object = {}, told: object = {}) {
+function runItemFields(name: string, more: object = {}, told: object = {}) {
   const counts = { attempts: 4, passed: 3, failed: 1, ungraded: 0, infrastructure: 0, skipped: 2 };
   const summary = { state: "finished", ...counts, ...told };
   return {
@@ -32,9 +32,9 @@ test("runs and their results are listed with one request; an unreadable run show
   const server = fakeServer({
     "/api/runs": () => ({
       runs: [
-        runItem("new", {}, told),
+        runItemFields("new", {}, told),
         { name: "bad", problem: "run.json: unexpected end" },
-        runItem("old", {}, { state: "interrupted", left_out: { lines: 2, first: 4 } }),
+        runItemFields("old", {}, { state: "interrupted", left_out: { lines: 2, first: 4 } }),
       ],
       next: null,
     }),
@@ -53,7 +53,7 @@ test("runs and their results are listed with one request; an unreadable run show
 
 test("impossible numbers are shown as such", async () => {
   const odd = { pass_rate: -3, cost_usd: 1e308, duration_ms: 1e308, state: ["running"] };
-  fakeServer({ "/api/runs": () => ({ runs: [runItem("odd", {}, odd)], next: null }) });
+  fakeServer({ "/api/runs": () => ({ runs: [runItemFields("odd", {}, odd)], next: null }) });
   render(<RunsPage />);
   expect(await screen.findAllByText("?")).toHaveLength(3);
   expect(screen.getByText("interrupted")).toBeDefined();
@@ -68,7 +68,7 @@ test("an empty list says how to make a run", async () => {
 test("the filter searches name, agent and paths, and is in the address", async () => {
   fakeServer({
     "/api/runs": () => ({
-      runs: [runItem("one"), runItem("two", { config: { agent: "builtin", model: "m/x" } })],
+      runs: [runItemFields("one"), runItemFields("two", { config: { agent: "builtin", model: "m/x" } })],
       next: null,
     }),
   });
@@ -81,7 +81,9 @@ test("the filter searches name, agent and paths, and is in the address", async (
 });
 
 test("two selected runs can be compared", async () => {
-  fakeServer({ "/api/runs": () => ({ runs: [runItem("one"), runItem("a,b"), runItem("two")], next: null }) });
+  fakeServer({
+    "/api/runs": () => ({ runs: [runItemFields("one"), runItemFields("a,b"), runItemFields("two")], next: null }),
+  });
   render(<RunsPage />);
   for (const name of ["one", "a,b", "two"])
     fireEvent.click(await screen.findByRole("checkbox", { name: `Compare ${name}` }));
@@ -93,8 +95,8 @@ test("more runs are loaded after the last one", async () => {
   const server = fakeServer({
     "/api/runs": (url) =>
       url.searchParams.get("after") === "one"
-        ? { runs: [runItem("zero")], next: null }
-        : { runs: [runItem("one")], next: "one" },
+        ? { runs: [runItemFields("zero")], next: null }
+        : { runs: [runItemFields("one")], next: "one" },
   });
   render(<RunsPage />);
   fireEvent.click(await screen.findByRole("button", { name: "Load more" }));
@@ -106,17 +108,17 @@ test("more runs are loaded after the last one", async () => {
 
 test("the list is reloaded often while a run is in progress and less often otherwise", async () => {
   vi.useFakeTimers({ shouldAdvanceTime: true });
-  let runs = [runItem("one", {}, { state: "running", passed: 1 })];
+  let runs = [runItemFields("one", {}, { state: "running", passed: 1 })];
   const server = fakeServer({ "/api/runs": () => ({ runs, next: null }) });
   render(<RunsPage />);
   expect(await screen.findByText("running")).toBeDefined();
-  runs = [runItem("one", {}, { state: "finished", passed: 2 })];
+  runs = [runItemFields("one", {}, { state: "finished", passed: 2 })];
   await vi.advanceTimersByTimeAsync(2500);
   expect(await screen.findByText("finished")).toBeDefined();
   const before = server.requests.length;
   await vi.advanceTimersByTimeAsync(9000);
   expect(server.requests).toHaveLength(before);
-  runs = [runItem("two", {}, { state: "running" }), ...runs];
+  runs = [runItemFields("two", {}, { state: "running" }), ...runs];
   await vi.advanceTimersByTimeAsync(2000);
   expect(await screen.findByRole("link", { name: "two" })).toBeDefined();
 });
@@ -125,7 +127,7 @@ test("requests are repeated with the token that the user enters", async () => {
   const server = fakeServer({
     "/api/runs": () =>
       server.headers.at(-1)?.get("Authorization") === "Bearer right"
-        ? { runs: [runItem("one")], next: null }
+        ? { runs: [runItemFields("one")], next: null }
         : problemResponse(401, "unauthorized", "the token is wrong or missing"),
     "/api/runs/one": () => ({}),
   });

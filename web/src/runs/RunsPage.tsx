@@ -27,7 +27,7 @@ function FilteredRuns() {
   const [text, setText] = useParameter("text");
   const wanted = useDeferredValue(text);
   const [chosen, choose, clear] = useSelectedPair();
-  const shown = runs?.filter((run) => isMatch(run, wanted)) ?? [];
+  const shown = runs?.filter((run) => doesRunMatch(run, wanted)) ?? [];
   return (
     <>
       <div className={styles.head}>
@@ -43,7 +43,7 @@ function FilteredRuns() {
       </div>
       {error && <Problem what="The runs could not be loaded" error={error} onRetry={reload} />}
       {runs === null && error === null && <MutedText>Loading…</MutedText>}
-      {runs?.length === 0 && next === null && <NoRuns />}
+      {runs?.length === 0 && next === null && <NoRunsHint />}
       <CompareLink chosen={chosen} what="run" path={runsComparePath} onClear={clear} />
       {shown.length > 0 && <RunsTable runs={shown} chosen={chosen} onChoose={choose} />}
       {runs !== null && runs.length > 0 && (
@@ -74,7 +74,7 @@ function matchCountText(shown: number, of: number, next: string | null): string 
  * Reports whether each word of text occurs in the run's name, agent, model, paths or problem,
  * ignoring case.
  */
-function isMatch(run: Run, text: string): boolean {
+function doesRunMatch(run: Run, text: string): boolean {
   const said = [run.name, agentText(run.config), ...casePaths(run.config), run.problem].join(" ").toLowerCase();
   return text
     .toLowerCase()
@@ -82,7 +82,7 @@ function isMatch(run: Run, text: string): boolean {
     .every((word) => said.includes(word));
 }
 
-function NoRuns() {
+function NoRunsHint() {
   return (
     <div className={styles.empty}>
       <p>No runs in this folder yet. Start one on the command line, in the server's folder:</p>

@@ -9,7 +9,7 @@ import styles from "./TimelineView.module.css";
 import { CellLink } from "./timeline/CellLink";
 import { TimelineBar } from "./timeline/TimelineBar";
 import { useTimeline } from "./timeline/useTimeline";
-import { addressedSeq, useTimelineAddress } from "./timeline/useTimelineAddress";
+import { seqInAddress, useTimelineAddress } from "./timeline/useTimelineAddress";
 
 interface Props {
   /** Language for syntax highlighting. */
@@ -22,7 +22,7 @@ interface Props {
 export function TimelineView({ language, onEnd }: Props) {
   const timeline = useTimeline();
   useTimelineAddress(timeline);
-  useEffect(() => timeline.begin(onEnd, addressedSeq()), [timeline, onEnd]);
+  useEffect(() => timeline.begin(onEnd, seqInAddress()), [timeline, onEnd]);
   return (
     <div className={styles.timeline}>
       <TimelineBar timeline={timeline} />

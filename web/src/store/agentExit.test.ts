@@ -1,27 +1,30 @@
 import { expect, test } from "vitest";
-import { entryOf } from "../protocol/fakeMessages";
+import { entryFromJSON } from "../protocol/fakeMessages";
 import type { Hop } from "../protocol/messages";
 import { createStore } from "./store";
 
 function stateAfterEntries(...messages: [Hop, number, unknown][]) {
   const store = createStore();
-  store.apply(messages.map(([hop, seq, msg]) => entryOf(seq, hop, msg)));
+  store.apply(messages.map(([hop, seq, msg]) => entryFromJSON(seq, hop, msg)));
   return store.get();
 }
 
 const agentExitMessage = { type: "managed_process_exit", name: "agent", exit_code: 0, signal: "" };
-const status = (word: string) => ({ type: "agent_status", status: word });
+const agentStatusMessage = (word: string) => ({ type: "agent_status", status: word });
 
 test("a late status of an agent that has ended is ignored", () => {
-  const { agent } = stateAfterEntries(["server>console", 0, agentExitMessage], ["agent>server", 5, status("thinking")]);
+  const { agent } = stateAfterEntries(
+    ["server>console", 0, agentExitMessage],
+    ["agent>server", 5, agentStatusMessage("thinking")],
+  );
   expect(agent.status).toBe("gone");
 });
 
 test("an agent that starts after another has ended is ready", () => {
   const { agent } = stateAfterEntries(
     ["server>console", 0, agentExitMessage],
-    ["agent>server", 5, status("ready")],
-    ["agent>server", 6, status("thinking")],
+    ["agent>server", 5, agentStatusMessage("ready")],
+    ["agent>server", 6, agentStatusMessage("thinking")],
   );
   expect(agent.status).toBe("thinking");
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { entryOf } from "../protocol/fakeMessages";
+import { entryFromJSON } from "../protocol/fakeMessages";
 import type { Entry, Hop } from "../protocol/messages";
 import { initialState, reduceEntries } from "./reducer";
-import type { Item, State } from "./state";
+import type { ConversationItem, State } from "./state";
 
 function agentEntry(seq: number, msg: object, hop: Hop = "agent>server"): Entry {
-  return entryOf(seq, hop, msg);
+  return entryFromJSON(seq, hop, msg);
 }
 
 function historyEntry(seq: number, role: string, content: unknown, request?: string): Entry {
@@ -18,7 +18,7 @@ function queryEntry(seq: number, query: string, request = "", hop: Hop = "server
 }
 
 const agentStateAfter = (entries: Entry[], state: State = initialState) => reduceEntries(state, entries).agent;
-const texts = (items: readonly Item[]) =>
+const textsOfItems = (items: readonly ConversationItem[]) =>
   items.map((item) => ("text" in item ? item.text : `${item.kind} ${item.name}`));
 
 describe("the conversation", () => {
@@ -93,14 +93,14 @@ describe("the conversation", () => {
 
 describe("a query", () => {
   it("is shown once, whether the agent repeats it or not", () => {
-    expect(texts(agentStateAfter([queryEntry(1, "sum", "r1")]).conversation)).toEqual(["sum"]);
+    expect(textsOfItems(agentStateAfter([queryEntry(1, "sum", "r1")]).conversation)).toEqual(["sum"]);
     const repeated = agentStateAfter([
       queryEntry(1, "sum", "r1"),
       queryEntry(1, "sum", "r1", "console>server"),
       historyEntry(2, "user", "sum\n<files>", "r1"),
     ]);
-    expect(texts(repeated.conversation)).toEqual(["sum\n<files>"]);
-    expect(texts(agentStateAfter([queryEntry(1, "sum"), historyEntry(2, "user", "sum")]).conversation)).toEqual([
+    expect(textsOfItems(repeated.conversation)).toEqual(["sum\n<files>"]);
+    expect(textsOfItems(agentStateAfter([queryEntry(1, "sum"), historyEntry(2, "user", "sum")]).conversation)).toEqual([
       "sum",
     ]);
   });
@@ -111,7 +111,7 @@ describe("a query", () => {
       historyEntry(3, "assistant", "yes", "r1"),
       queryEntry(1, "sum", "r1"),
     ]);
-    expect(texts(conversation)).toEqual(["sum", "yes"]);
+    expect(textsOfItems(conversation)).toEqual(["sum", "yes"]);
   });
 
   it("is shown again when it is asked again", () => {
@@ -121,7 +121,7 @@ describe("a query", () => {
       queryEntry(3, "go on", "r2"),
       historyEntry(4, "user", "go on", "r2"),
     ]);
-    expect(texts(conversation)).toEqual(["go on", "go on"]);
+    expect(textsOfItems(conversation)).toEqual(["go on", "go on"]);
   });
 
   it("of this page is shown before it is in the trace, and then once", () => {
@@ -129,7 +129,9 @@ describe("a query", () => {
     expect(sent).toMatchObject({ request: "r1", conversation: [{ text: "sum", seq: 0 }] });
     const state = { ...initialState, agent: sent };
     expect(
-      texts(agentStateAfter([queryEntry(5, "sum", "r1"), historyEntry(6, "user", "sum", "r1")], state).conversation),
+      textsOfItems(
+        agentStateAfter([queryEntry(5, "sum", "r1"), historyEntry(6, "user", "sum", "r1")], state).conversation,
+      ),
     ).toEqual(["sum"]);
   });
 
@@ -160,7 +162,7 @@ describe("messages that are repeated or late", () => {
     ["the newest first", [...all.slice(5), ...all.slice(0, 5)]],
   ])("is the same: %s", (_, entries) => {
     const agent = agentStateAfter(entries);
-    expect(texts(agent.conversation)).toEqual(texts(whole.conversation));
+    expect(textsOfItems(agent.conversation)).toEqual(textsOfItems(whole.conversation));
     expect(agent.status).toBe("done");
   });
 });
@@ -214,7 +216,7 @@ it("the agent is gone when its process ends, and ready when the next one starts"
   const exit = agentEntry(5, { type: "managed_process_exit", name: "agent", exit_code: 1, signal: "" }, "session");
   const gone = agentStateAfter([agentEntry(1, { type: "agent_status", status: "thinking" }), exit]);
   expect(gone.status).toBe("gone");
-  expect(texts(gone.conversation)).toEqual(["The agent has ended: exit code 1."]);
+  expect(textsOfItems(gone.conversation)).toEqual(["The agent has ended: exit code 1."]);
   expect(
     agentStateAfter([agentEntry(6, { type: "agent_status", status: "ready" })], { ...initialState, agent: gone })
       .status,
@@ -225,7 +227,7 @@ it("messages from before the history was cleared are ignored", () => {
   const before = [historyEntry(1, "user", "old"), historyEntry(2, "assistant", "older")];
   const cleared = agentEntry(3, { type: "agent_clear_history" }, "console>server");
   const { conversation } = agentStateAfter([...before, cleared, historyEntry(4, "user", "new"), ...before]);
-  expect(texts(conversation)).toEqual(["new"]);
+  expect(textsOfItems(conversation)).toEqual(["new"]);
 });
 
 it("usage and status are updated, and invalid ones are ignored", () => {

@@ -1,8 +1,8 @@
 import { isObject } from "../json/values";
 import type { Message, MessageOf } from "../protocol/messages";
 import type { AgentDraft } from "./agentDraft";
-import { applyHistoryMessage, applyQuery } from "./history";
-import type { AgentStatus, Item } from "./state";
+import { addQueryToConversation, applyHistoryMessage } from "./history";
+import type { AgentStatus, ConversationItem } from "./state";
 import { applyStreamFrame } from "./streamedReply";
 
 const agentStatuses: readonly string[] = [
@@ -18,14 +18,14 @@ const agentStatuses: readonly string[] = [
 /** Applies a message of the agent, which is entry seq of the trace; seq 0: it is not in the trace yet. Messages from before the history was cleared are ignored. */
 export function applyAgentMessage(agent: AgentDraft, seq: number, message: Message): void {
   if (seq !== 0 && seq <= agent.cleared) return;
-  addItems(agent, seq, message);
+  addConversationItems(agent, seq, message);
   if (seq !== 0 && seq <= agent.seq) return;
   agent.seq = Math.max(agent.seq, seq);
-  updateState(agent, seq, message);
+  updateAgentState(agent, seq, message);
 }
 
 /** Adds the texts, tool calls, events and errors of a message to the conversation. A late message is inserted in the order of entries. */
-function addItems(agent: AgentDraft, seq: number, message: Message): void {
+function addConversationItems(agent: AgentDraft, seq: number, message: Message): void {
   switch (message.type) {
     case "agent_history_updated":
       if (message.entry !== undefined) applyHistoryMessage(agent, seq, message.entry, message.request_id ?? "");
@@ -42,27 +42,27 @@ function addItems(agent: AgentDraft, seq: number, message: Message): void {
       return;
     }
     case "agent_result":
-      agent.conversation.insert(seq, [submissionOf(seq, message.structured_output)]);
+      agent.conversation.insert(seq, [submissionToolCall(seq, message.structured_output)]);
       return;
   }
 }
 
 /** Returns a submission without a tool call as the tool call that it stands for. */
-function submissionOf(seq: number, input: unknown): Item {
+function submissionToolCall(seq: number, input: unknown): ConversationItem {
   const result = { isError: false, content: [] };
   return { kind: "tool", seq, id: `result-${seq}`, name: "submit_response", input, result };
 }
 
 /** Updates the agent's status, usage, current query and streamed reply. */
-function updateState(agent: AgentDraft, seq: number, message: Message): void {
+function updateAgentState(agent: AgentDraft, seq: number, message: Message): void {
   const isStart = message.type === "ready" || (message.type === "agent_status" && message.status === "ready");
-  if (isStart && agent.status === "gone") noteRestart(agent, seq);
+  if (isStart && agent.status === "gone") addRestartEvent(agent, seq);
   switch (message.type) {
     case "ready":
       agent.status = "starting";
       return;
     case "agent_status":
-      setStatus(agent, message.status);
+      setAgentStatus(agent, message.status);
       return;
     case "agent_usage_update": {
       const { type: _, seq: __, ...usage } = message;
@@ -81,7 +81,7 @@ function updateState(agent: AgentDraft, seq: number, message: Message): void {
 }
 
 /** Marks in the conversation that another agent has replaced the one that ended. */
-function noteRestart(agent: AgentDraft, seq: number): void {
+function addRestartEvent(agent: AgentDraft, seq: number): void {
   const stopped = { event: "stopped", text: "The agent was stopped to be restarted." };
   if (agent.restarting) agent.conversation.changeNewestEvent("exit", stopped);
   agent.restarting = false;
@@ -90,7 +90,7 @@ function noteRestart(agent: AgentDraft, seq: number): void {
 }
 
 /** Sets the agent's status. An unknown one is ignored; an idle agent has no reply and no query. */
-function setStatus(agent: AgentDraft, status: string): void {
+function setAgentStatus(agent: AgentDraft, status: string): void {
   if (!agentStatuses.includes(status)) return;
   if (agent.status === "gone" && status !== "ready") return; // sent before the agent ended, received after
   agent.status = status as AgentStatus;
@@ -102,7 +102,7 @@ function setStatus(agent: AgentDraft, status: string): void {
 /** Applies a message that the server or a person has sent to the agent. */
 export function applyMessageToAgent(agent: AgentDraft, seq: number, message: Message): void {
   if (seq !== 0 && seq <= agent.cleared) return;
-  if (message.type === "agent_query") applyQuery(agent, seq, message);
+  if (message.type === "agent_query") addQueryToConversation(agent, seq, message);
   if (message.type === "managed_process_restart" && message.name === "agent") {
     agent.restarting = agent.status !== "gone";
   }
@@ -118,14 +118,14 @@ export function applyAgentExit(agent: AgentDraft, seq: number, message: Message)
   agent.status = "gone";
   agent.stream = null;
   agent.request = null;
-  const cause = exitCause(message);
+  const cause = agentExitCause(message);
   const text = cause === "" ? "The agent has ended." : `The agent has ended: ${cause}.`;
   const metadata = isObject(message) ? message : {};
   agent.conversation.insert(seq, [{ kind: "event", seq, event: "exit", text, metadata }]);
 }
 
 /** Returns why the agent ended: the reason, the signal or the exit code. */
-function exitCause(message: Message): string {
+function agentExitCause(message: Message): string {
   if (message.type === "peer_ended") return message.reason;
   const { signal, exit_code } = message as MessageOf<"managed_process_exit">;
   return signal || `exit code ${exit_code}`;

@@ -1,6 +1,6 @@
 import { boolean, nullable } from "../json/schema";
 import { type Fields, textOfStringOrLines } from "../json/values";
-import { type ExecutionDraft, streamName } from "./executionDraft";
+import { type ExecutionDraft, streamNameSchema } from "./executionDraft";
 import type { ExecutionsDraft } from "./executionsDraft";
 import { maxRetainedPerCell } from "./retainedValues";
 import { fitOutput, readOutput, type StoredOutput, withoutRetained } from "./storedOutput";
@@ -15,7 +15,7 @@ export function applyOutput(executions: ExecutionsDraft, seq: number, id: string
       return;
     }
     case "stream": {
-      const name = streamName.parse(output.name);
+      const name = streamNameSchema.parse(output.name);
       const text = textOfStringOrLines(output.text);
       if (name !== undefined && text !== null) executions.getOrCreate(id)?.writeText(name, text);
       return;
@@ -28,19 +28,24 @@ export function applyOutput(executions: ExecutionsDraft, seq: number, id: string
       const execution = content && executions.getOrCreate(id);
       if (content === null || execution === null) return;
       if (kind === "update_display_data") updateDisplay(executions, id, execution, content);
-      else addOutput(executions, id, execution, content);
+      else addOutputToExecution(executions, id, execution, content);
     }
   }
 }
 
-function addOutput(executions: ExecutionsDraft, id: string, execution: ExecutionDraft, content: StoredOutput): void {
-  execution.addOutput(fitTo(execution, content));
+function addOutputToExecution(
+  executions: ExecutionsDraft,
+  id: string,
+  execution: ExecutionDraft,
+  content: StoredOutput,
+): void {
+  execution.addOutput(fitOutputToExecution(execution, content));
   executions.noteDisplay(content.displayId, id);
   executions.retained.set(id, execution.retainedBytes());
 }
 
 /** Makes an output small enough for an execution, which may retain large values besides. */
-function fitTo(execution: ExecutionDraft, content: StoredOutput): StoredOutput {
+function fitOutputToExecution(execution: ExecutionDraft, content: StoredOutput): StoredOutput {
   const retainRoom = Math.max(0, maxRetainedPerCell - execution.retainedBytes());
   return fitOutput(content, execution.outputRoom(), retainRoom);
 }
@@ -53,7 +58,7 @@ function updateDisplay(
   content: StoredOutput,
 ): void {
   if (content.displayId === "") return;
-  const own = fitTo(execution, content);
+  const own = fitOutputToExecution(execution, content);
   const elsewhere = withoutRetained(own);
   for (const id of executions.cellsWithDisplay(content.displayId)) {
     const shown = executions.get(id);

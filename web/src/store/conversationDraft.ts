@@ -1,19 +1,19 @@
-import type { Item, ToolResult } from "./state";
+import type { ConversationItem, ToolResult } from "./state";
 
-type ToolItem = Extract<Item, { kind: "tool" }>;
-type EventItem = Extract<Item, { kind: "event" }>;
-type TextItem = Extract<Item, { kind: "text" }>;
+type ToolItem = Extract<ConversationItem, { kind: "tool" }>;
+type EventItem = Extract<ConversationItem, { kind: "event" }>;
+type TextItem = Extract<ConversationItem, { kind: "text" }>;
 
 /** A conversation while it is changed. The list is copied at the first change. */
 export class ConversationDraft {
-  items: readonly Item[];
+  items: readonly ConversationItem[];
 
-  constructor(private readonly base: readonly Item[]) {
+  constructor(private readonly base: readonly ConversationItem[]) {
     this.items = base;
   }
 
   /** Inserts the items of entry seq in the order of entries, unless they are there already. seq 0 appends. */
-  insert(seq: number, items: readonly Item[]): void {
+  insert(seq: number, items: readonly ConversationItem[]): void {
     if (items.length === 0) return;
     let index = this.items.length;
     while (seq > 0 && index > 0) {
@@ -33,7 +33,7 @@ export class ConversationDraft {
   }
 
   /** Replaces the item at an index. */
-  replace(index: number, item: Item): void {
+  replace(index: number, item: ConversationItem): void {
     this.writable()[index] = item;
   }
 
@@ -52,7 +52,9 @@ export class ConversationDraft {
     if (this.items.length > 0) this.items = [];
   }
 
-  private newest<T extends Item>(matches: (item: Item) => item is T): { item: T; index: number } | null {
+  private newest<T extends ConversationItem>(
+    matches: (item: ConversationItem) => item is T,
+  ): { item: T; index: number } | null {
     for (let index = this.items.length - 1; index >= 0; index--) {
       const item = this.items[index];
       if (item !== undefined && matches(item)) return { item, index };
@@ -60,8 +62,8 @@ export class ConversationDraft {
     return null;
   }
 
-  private writable(): Item[] {
+  private writable(): ConversationItem[] {
     if (this.items === this.base) this.items = [...this.items];
-    return this.items as Item[];
+    return this.items as ConversationItem[];
   }
 }

@@ -1,13 +1,13 @@
 import { oneOf } from "../json/schema";
 import { emptyRecord, isObject, textOfStringOrLines } from "../json/values";
 import type { ExecutionStatus, Widget } from "../protocol/messages";
-import { OutputBuffer, type Stream } from "./outputBuffer";
+import { OutputBuffer, type StreamName } from "./outputBuffer";
 import { noRenderedOutputs, type RenderedOutputs, renderOutputs } from "./renderedOutputs";
 import type { Execution } from "./state";
 import { fitOutput, readOutput, retainedBytes, type StoredOutput, withoutRetained } from "./storedOutput";
 
 /** Schema of the name of an output stream. */
-export const streamName = oneOf("stdout", "stderr");
+export const streamNameSchema = oneOf("stdout", "stderr");
 
 /**
  * An execution while it is changed.
@@ -71,7 +71,7 @@ export class ExecutionDraft {
     this.startedAt = undefined;
   }
 
-  writeText(stream: Stream, text: string): void {
+  writeText(stream: StreamName, text: string): void {
     this.clearIfPending();
     this.buffer.writeText(stream, text);
   }
@@ -115,7 +115,7 @@ export class ExecutionDraft {
     for (const output of outputs) {
       if (!isObject(output)) continue;
       const kind = output.output_type;
-      const stream = streamName.parse(output.name);
+      const stream = streamNameSchema.parse(output.name);
       const text = textOfStringOrLines(output.text);
       if (kind === "stream" && stream !== undefined && text !== null) this.writeText(stream, text);
       if (kind !== "display_data" && kind !== "execute_result" && kind !== "error") continue;

@@ -5,7 +5,7 @@ import type { Execution, Notebook } from "./state";
 import { readOutput } from "./storedOutput";
 
 /** How many cells the kernel's messages can create executions for. */
-const maxCells = 10_000;
+const maxCellsWithExecution = 10_000;
 
 /** Bytes of outputs that are kept of one cell: the server keeps as many. */
 export const outputLimit = 1 << 20;
@@ -39,7 +39,7 @@ export class ExecutionsDraft {
   getOrCreate(id: string): ExecutionDraft | null {
     const draft = this.get(id);
     if (draft !== null) return draft;
-    if (this.disposed.has(id) || this.size() >= maxCells) return null;
+    if (this.disposed.has(id) || this.size() >= maxCellsWithExecution) return null;
     return this.begin(id);
   }
 
@@ -124,7 +124,7 @@ export class ExecutionsDraft {
     if (this.displays === null) {
       this.displays = new Map();
       for (const id of Object.keys(this.executions)) {
-        for (const found of displayIds(this.executions[id])) this.noteDisplay(found, id);
+        for (const found of displayIdsOfExecution(this.executions[id])) this.noteDisplay(found, id);
       }
       for (const [id, draft] of this.drafts) {
         for (const output of draft.buffer.outputs()) this.noteDisplay(output.displayId, id);
@@ -170,7 +170,7 @@ export class ExecutionsDraft {
   }
 }
 
-function* displayIds(execution: Execution | undefined): Generator<string> {
+function* displayIdsOfExecution(execution: Execution | undefined): Generator<string> {
   if (execution?.internals !== undefined) {
     for (const output of execution.internals.buffer.outputs()) yield output.displayId;
     return;

@@ -2,7 +2,7 @@ import { object, read, string } from "../json/schema";
 import { jsonOrEmpty } from "../json/values";
 import type { ContentBlock, HistoryMessage, MessageOf, TokenCounts } from "../protocol/messages";
 import type { AgentDraft } from "./agentDraft";
-import type { Item, ToolResult } from "./state";
+import type { ConversationItem, ToolResult } from "./state";
 import { endStreamedReply } from "./streamedReply";
 
 /** Applies a message of the conversation, which is entry seq. request is the query that it belongs to unless it names one. */
@@ -10,12 +10,12 @@ export function applyHistoryMessage(agent: AgentDraft, seq: number, message: His
   const query = message.request_id || request;
   const isAssistant = message.role === "assistant";
   const role = isAssistant ? "assistant" : "user";
-  const items: Item[] = [];
+  const items: ConversationItem[] = [];
   for (const block of message.content) {
-    if (block.type === "tool_result") addResult(agent, seq, block, items);
+    if (block.type === "tool_result") addToolResult(agent, seq, block, items);
     else items.push(conversationItemOf(seq, block, role, query, message.label ?? ""));
   }
-  if (!isAssistant && replaceQuery(agent, items)) items.shift();
+  if (!isAssistant && replaceRepeatedQuery(agent, items)) items.shift();
   agent.conversation.insert(seq, items);
   const isNew = seq === 0 || seq > agent.seq;
   if (isAssistant && isNew) {
@@ -38,7 +38,7 @@ function conversationItemOf(
   role: "user" | "assistant",
   request: string,
   label: string,
-): Item {
+): ConversationItem {
   const labelled = label === "" ? {} : { label };
   const { text = "", thinking = "", id = "", name = "", input } = block;
   switch (block.type) {
@@ -58,9 +58,9 @@ function conversationItemOf(
 }
 
 /** Adds a result to its tool call. A result without a call becomes a new item. */
-function addResult(agent: AgentDraft, seq: number, block: ContentBlock, items: Item[]): void {
+function addToolResult(agent: AgentDraft, seq: number, block: ContentBlock, items: ConversationItem[]): void {
   const { tool_use_id: id = "" } = block;
-  const result = resultOf(block);
+  const result = toolResultOf(block);
   const index = items.findIndex((item) => item.kind === "tool" && item.id === id);
   const call = items[index];
   if (call?.kind === "tool") items[index] = { ...call, result };
@@ -69,7 +69,7 @@ function addResult(agent: AgentDraft, seq: number, block: ContentBlock, items: I
   }
 }
 
-function resultOf({ is_error: isError = false, content }: ContentBlock): ToolResult {
+function toolResultOf({ is_error: isError = false, content }: ContentBlock): ToolResult {
   if (typeof content === "string") return { isError, content: [{ type: "text", text: content }] };
   if (!Array.isArray(content)) return { isError, content: [] };
   return { isError, content: content.map(resultPartOf) };
@@ -99,7 +99,7 @@ function resultPartOf(value: unknown): ToolResult["content"][number] {
  * Adds a query to the conversation. Most agents repeat the query as the first message of the
  * user; the query is then shown once, whichever of the two comes first.
  */
-export function applyQuery(agent: AgentDraft, seq: number, query: MessageOf<"agent_query">): void {
+export function addQueryToConversation(agent: AgentDraft, seq: number, query: MessageOf<"agent_query">): void {
   const { query: text, request_id: request } = query;
   if (request !== "" && (seq === 0 || seq > agent.seq)) agent.request = request;
   const repetition = agent.conversation.newestText((item) => {
@@ -112,7 +112,7 @@ export function applyQuery(agent: AgentDraft, seq: number, query: MessageOf<"age
 }
 
 /** Replaces a query in the conversation by the first of a user's items if that repeats it; returns false if it does not. */
-function replaceQuery(agent: AgentDraft, items: readonly Item[]): boolean {
+function replaceRepeatedQuery(agent: AgentDraft, items: readonly ConversationItem[]): boolean {
   const first = items[0];
   if (first?.kind !== "text") return false;
   const query = agent.conversation.newestText((item) => {

@@ -1,7 +1,7 @@
 import { isObject } from "../json/values";
-import type { CellResult, CellWidgets, Entry, Message, MessageOf } from "../protocol/messages";
+import type { CellResultMessage, CellWidgetsMessage, Entry, Message, MessageOf } from "../protocol/messages";
 import { applyOutput } from "./cellOutput";
-import { type ExecutionDraft, streamName } from "./executionDraft";
+import { type ExecutionDraft, streamNameSchema } from "./executionDraft";
 import type { ExecutionsDraft } from "./executionsDraft";
 import { widgetsOf } from "./restore";
 import { jsonBytes, valueText } from "./size";
@@ -17,7 +17,7 @@ export function applyKernelMessage(draft: StateDraft, seq: number, message: Mess
       draft.kernel = "running";
       return;
     case "start_cell":
-      startCell(executions, message, receivedAt);
+      startCellExecution(executions, message, receivedAt);
       return;
     case "kernel_stdio":
       writeStdio(executions, message);
@@ -28,13 +28,13 @@ export function applyKernelMessage(draft: StateDraft, seq: number, message: Mess
       }
       return;
     case "cell_result":
-      endCell(executions, message);
+      endCellExecution(executions, message);
       return;
     case "run_queue":
-      setQueue(executions, message.queue);
+      setRunQueue(executions, message.queue);
       return;
     case "cell_widgets":
-      setWidgets(executions, message);
+      setCellWidgets(executions, message);
       return;
   }
 }
@@ -70,10 +70,14 @@ export function applyKernelEnd(draft: StateDraft): void {
   }
 }
 
-function startCell(executions: ExecutionsDraft, message: MessageOf<"start_cell">, receivedAt: Entry["at"]): void {
+function startCellExecution(
+  executions: ExecutionsDraft,
+  message: MessageOf<"start_cell">,
+  receivedAt: Entry["at"],
+): void {
   const { cell_id: id, run_sequencer: sequencer } = message;
   if (id === null || id === "") {
-    endStarted(executions);
+    endStartedExecutions(executions);
     return;
   }
   if (executions.getOrCreate(id) === null) return;
@@ -88,23 +92,23 @@ function startCell(executions: ExecutionsDraft, message: MessageOf<"start_cell">
 }
 
 /** Ends what an idle kernel has left without a result. A pending cell may still be on its way to the kernel. */
-function endStarted(executions: ExecutionsDraft): void {
+function endStartedExecutions(executions: ExecutionsDraft): void {
   for (const execution of executions.takeStarted()) execution.end("ran");
 }
 
 function writeStdio(executions: ExecutionsDraft, { active_cell: id, stream, data }: MessageOf<"kernel_stdio">): void {
   if (id === null || id === "" || data === "") return;
-  const name = streamName.parse(stream);
+  const name = streamNameSchema.parse(stream);
   if (name !== undefined) executions.getOrCreate(id)?.writeText(name, data);
 }
 
-function endCell(executions: ExecutionsDraft, result: CellResult): void {
+function endCellExecution(executions: ExecutionsDraft, result: CellResultMessage): void {
   const execution = executions.getOrCreate(result.cell_id);
   if (execution === null) return;
   const exception = result.exception === false ? "" : valueText(result.exception);
   const hasFailed =
     exception !== "" || result.has_exception || result.status === "error" || result.status === "interrupted";
-  if (hasFailed) addException(execution, exception);
+  if (hasFailed) addExceptionOutput(execution, exception);
   execution.end(hasFailed ? "error" : "ran");
   execution.interrupted = result.status === "interrupted";
   const { duration_ms: ms } = result;
@@ -112,7 +116,7 @@ function endCell(executions: ExecutionsDraft, result: CellResult): void {
 }
 
 /** Adds the exception of a result as an error output, unless the kernel has sent one. */
-function addException(execution: ExecutionDraft, exception: string): void {
+function addExceptionOutput(execution: ExecutionDraft, exception: string): void {
   for (const output of execution.buffer.outputs()) if (output.error !== null) return;
   if (exception === "") return;
   const lines = exception.replace(/\n+$/, "").split("\n");
@@ -122,7 +126,7 @@ function addException(execution: ExecutionDraft, exception: string): void {
   execution.addOutput(fitOutput(storedError(name, value, lines), execution.outputRoom(), 0));
 }
 
-function setQueue(executions: ExecutionsDraft, ids: readonly string[]): void {
+function setRunQueue(executions: ExecutionsDraft, ids: readonly string[]): void {
   executions.queue = ids.filter((id) => {
     const execution = executions.getOrCreate(id);
     if (execution !== null) execution.pending = true;
@@ -131,7 +135,7 @@ function setQueue(executions: ExecutionsDraft, ids: readonly string[]): void {
 }
 
 /** Replaces the widgets of a cell. Only the first ones that fit into the limit together are kept. */
-function setWidgets(executions: ExecutionsDraft, { cell_id: id, widget_state: states }: CellWidgets): void {
+function setCellWidgets(executions: ExecutionsDraft, { cell_id: id, widget_state: states }: CellWidgetsMessage): void {
   const execution = executions.getOrCreate(id);
   if (execution === null) return;
   let room = executions.limit;

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { limitConversation } from "./limitConversation";
 import { jsonBytes } from "./size";
-import type { Item } from "./state";
+import type { ConversationItem } from "./state";
 
-const textItem = (seq: number, text: string): Item => ({ kind: "text", seq, role: "assistant", text });
+const textItem = (seq: number, text: string): ConversationItem => ({ kind: "text", seq, role: "assistant", text });
 
 it("does not change a short conversation", () => {
   const items = [textItem(1, "x".repeat(100_000))];
@@ -22,7 +22,7 @@ it("shortens long texts of items older than the newest 2,000", () => {
 it("shortens the oldest items of any kind if all are too large together", () => {
   const big = "x".repeat(12 << 20);
   const input = { source: big, deep: [[big]] };
-  const items: Item[] = [
+  const items: ConversationItem[] = [
     {
       kind: "tool",
       seq: 1,

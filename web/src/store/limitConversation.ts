@@ -1,36 +1,36 @@
 import { type Fields, isObject, jsonOrEmpty } from "../json/values";
 import { jsonBytes } from "./size";
-import type { Item, ToolResult } from "./state";
+import type { ConversationItem, ToolResult } from "./state";
 
 /** How many of the newest items are kept whole. */
 const maxWholeItems = 2_000;
 /** Bytes of all items that are kept whole. */
-const maxBytes = 32 << 20;
+const maxConversationBytes = 32 << 20;
 /** Bytes that are kept of a shortened text. */
 const maxHeadBytes = 4 << 10;
 
-const itemSizes = new WeakMap<Item, number>();
-const shortItems = new WeakSet<Item>();
+const itemSizes = new WeakMap<ConversationItem, number>();
+const shortItems = new WeakSet<ConversationItem>();
 
 /** Limits the size of a conversation: shortens the long texts of old items, and of the oldest ones if all are too large together. */
-export function limitConversation(items: readonly Item[]): readonly Item[] {
+export function limitConversation(items: readonly ConversationItem[]): readonly ConversationItem[] {
   let total = 0;
-  for (const item of items) total += sizeOf(item);
-  if (total <= maxBytes && items.length <= maxWholeItems) return items;
-  let limited: Item[] | null = null;
+  for (const item of items) total += sizeOfItem(item);
+  if (total <= maxConversationBytes && items.length <= maxWholeItems) return items;
+  let limited: ConversationItem[] | null = null;
   for (const [index, item] of items.entries()) {
     const isOld = index < items.length - maxWholeItems;
-    if (!isOld && total <= maxBytes) break;
-    const short = shortened(item);
+    if (!isOld && total <= maxConversationBytes) break;
+    const short = shortenedItem(item);
     if (short === item) continue;
-    total -= sizeOf(item) - sizeOf(short);
+    total -= sizeOfItem(item) - sizeOfItem(short);
     limited ??= [...items];
     limited[index] = short;
   }
   return limited ?? items;
 }
 
-function sizeOf(item: Item): number {
+function sizeOfItem(item: ConversationItem): number {
   const known = itemSizes.get(item);
   if (known !== undefined) return known;
   const size = jsonBytes(item);
@@ -39,28 +39,28 @@ function sizeOf(item: Item): number {
 }
 
 /** Returns the item with only the beginnings of its texts; the same object if all are short. */
-function shortened(item: Item): Item {
+function shortenedItem(item: ConversationItem): ConversationItem {
   if (shortItems.has(item)) return item;
-  const short = sizeOf(item) <= maxHeadBytes ? item : cutTexts(item);
+  const short = sizeOfItem(item) <= maxHeadBytes ? item : cutTextsOfItem(item);
   shortItems.add(short);
   return short;
 }
 
-function cutTexts(item: Item): Item {
+function cutTextsOfItem(item: ConversationItem): ConversationItem {
   switch (item.kind) {
     case "event":
-      return { ...item, text: shortenText(item.text), metadata: cutFields(item.metadata) };
+      return { ...item, text: shortenText(item.text), metadata: cutFieldsAsJSON(item.metadata) };
     case "tool": {
       const { result } = item;
-      const input = isObject(item.input) ? cutFields(item.input) : cutValue(item.input);
-      return { ...item, input, ...(result === undefined ? {} : { result: cutResult(result) }) };
+      const input = isObject(item.input) ? cutFieldsAsJSON(item.input) : cutValue(item.input);
+      return { ...item, input, ...(result === undefined ? {} : { result: cutToolResult(result) }) };
     }
     default:
       return { ...item, text: shortenText(item.text) };
   }
 }
 
-function cutResult({ isError, content }: ToolResult): ToolResult {
+function cutToolResult({ isError, content }: ToolResult): ToolResult {
   const room = Math.max(256, Math.floor(maxHeadBytes / Math.max(1, content.length)));
   const cutPart = (part: ToolResult["content"][number]): ToolResult["content"][number] => {
     if (part.type === "text") return { type: "text", text: shortenText(part.text, room) };
@@ -69,7 +69,7 @@ function cutResult({ isError, content }: ToolResult): ToolResult {
   return { isError, content: content.slice(0, 16).map(cutPart) };
 }
 
-function cutFields(fields: Fields): Fields {
+function cutFieldsAsJSON(fields: Fields): Fields {
   if (jsonBytes(fields) <= maxHeadBytes) return fields;
   const all = Object.entries(fields).slice(0, 16);
   return Object.fromEntries(all.map(([name, value]) => [shortenText(name, 100), cutValue(value)]));

@@ -1,4 +1,4 @@
-import type { By, MessageOf } from "../protocol/messages";
+import type { CellChangeAuthor, MessageOf } from "../protocol/messages";
 import type { WireCell } from "../protocol/wire.gen";
 import type { CellsDraft } from "./cellsDraft";
 import { restoreExecutions } from "./restore";
@@ -35,12 +35,12 @@ export function applyNotebookEvent(
 }
 
 function lastChangeFields(by: string | undefined, seq: number, wall?: string): Pick<Cell, "lastChange"> {
-  if (!isBy(by)) return {};
+  if (!isCellChangeAuthor(by)) return {};
   const at = Date.parse(wall ?? "");
   return { lastChange: { by, seq, ...(Number.isNaN(at) ? {} : { at }) } };
 }
 
-function isBy(by: string | undefined): by is By {
+function isCellChangeAuthor(by: string | undefined): by is CellChangeAuthor {
   return by === "agent" || by === "console" || by === "server";
 }
 
@@ -49,9 +49,10 @@ function createCell(
   { cell: wire, position }: NotebookEvent,
   lastChange: Pick<Cell, "lastChange">,
 ): void {
-  const cell = wire === undefined ? null : cellOf(wire);
+  const cell = wire === undefined ? null : cellOfWireCell(wire);
   if (cell === null || cells.get(cell.id) !== undefined) return;
-  if (isPosition(position, cells.order.length)) cells.insert({ ...withoutLastChange(cell), ...lastChange }, position);
+  if (isCellPosition(position, cells.order.length))
+    cells.insert({ ...withoutLastChange(cell), ...lastChange }, position);
 }
 
 function editCell(
@@ -70,30 +71,30 @@ function withoutLastChange({ lastChange: _, ...cell }: Cell): Cell {
 
 function moveCell(cells: CellsDraft, { cell_id: id, position }: NotebookEvent): void {
   if (id === undefined || cells.get(id) === undefined) return;
-  if (isPosition(position, cells.order.length - 1)) cells.move(id, position);
+  if (isCellPosition(position, cells.order.length - 1)) cells.move(id, position);
 }
 
-function isPosition(position: number | undefined, max: number): position is number {
+function isCellPosition(position: number | undefined, max: number): position is number {
   return position !== undefined && position >= 0 && position <= max;
 }
 
 function restoreNotebook(draft: StateDraft, { state }: NotebookEvent): void {
   if (state === undefined) return;
-  draft.cells.replaceAll(cellsOf(state.cells));
+  draft.cells.replaceAll(cellsOfWireCells(state.cells));
   restoreExecutions(draft.executions, state.runs);
 }
 
 /** Returns the cells of a list without malformed ones and without repetitions of an id. */
-export function cellsOf(list: readonly WireCell[]): Cell[] {
+export function cellsOfWireCells(list: readonly WireCell[]): Cell[] {
   const cells = new Map<string, Cell>();
   for (const wire of list) {
-    const cell = cellOf(wire);
+    const cell = cellOfWireCell(wire);
     if (cell !== null && !cells.has(cell.id)) cells.set(cell.id, cell);
   }
   return [...cells.values()];
 }
 
-function cellOf(wire: WireCell): Cell | null {
+function cellOfWireCell(wire: WireCell): Cell | null {
   const { cell_id: id, cell_type: type, source, display_name: title, rev, by } = wire;
   if (id === "" || (type !== "code" && type !== "markdown")) return null;
   return { id, type, source, title, rev, ...lastChangeFields(by, 0) };

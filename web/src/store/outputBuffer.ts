@@ -1,5 +1,5 @@
-import { type StoredOutput, storedBytes, toReference, withContentOf } from "./storedOutput";
-import { byteLength, copyText, firstPositionAfter, lastPositionWithin, type TextPosition, wellFormed } from "./utf8";
+import { referenceToOutput, type StoredOutput, storedBytes, withContentOf } from "./storedOutput";
+import { byteLength, copyOfText, firstPositionAfter, lastPositionWithin, type TextPosition, wellFormed } from "./utf8";
 
 /** Bytes of text in one piece at most. Old text is dropped by whole pieces, so it need not be copied. */
 const maxPieceBytes = 32 << 10;
@@ -9,16 +9,16 @@ const textPieceOverhead = 128;
 const outputPieceOverhead = 640;
 
 /** How many references to outputs a buffer keeps between its two ends. */
-const maxReferences = 256;
+const maxOutputReferences = 256;
 
 /** The name of an output stream. */
-export type Stream = "stdout" | "stderr";
+export type StreamName = "stdout" | "stderr";
 
 /** A piece of an OutputBuffer: text of one stream, or an output that is not text. Immutable. */
 export interface OutputPiece {
   /** Bytes left out before it. */
   missingBytes: number;
-  stream: Stream;
+  stream: StreamName;
   text: string;
   /** Text before this index was dropped. */
   from: number;
@@ -40,7 +40,7 @@ interface UnwrittenText {
 }
 
 /** Returns the bytes that a piece counts in its buffer, including its overhead. */
-function pieceCost(piece: OutputPiece): number {
+function costOfPiece(piece: OutputPiece): number {
   return piece.output === null ? textPieceOverhead + piece.bytes : outputPieceOverhead + storedBytes(piece.output);
 }
 
@@ -90,7 +90,7 @@ export class OutputBuffer {
   }
 
   /** Appends text of a stream. */
-  writeText(stream: Stream, text: string): void {
+  writeText(stream: StreamName, text: string): void {
     const clean = wellFormed(text);
     const unwritten = { text: clean, at: 0, bytes: byteLength(clean) };
     while (unwritten.bytes > 0 && !this.isSealed) {
@@ -105,7 +105,7 @@ export class OutputBuffer {
   }
 
   /** Appends the beginning of a text, as much as fits into one piece and into room; returns its cost, 0 if nothing fits. */
-  private appendText(pieces: OutputPiece[], stream: Stream, unwritten: UnwrittenText, room: number): number {
+  private appendText(pieces: OutputPiece[], stream: StreamName, unwritten: UnwrittenText, room: number): number {
     const last = pieces.at(-1);
     if (last !== undefined && last.output === null && last.stream === stream) {
       const end = endOfUnwritten(unwritten, Math.min(this.pieceBytes - last.fullBytes, room));
@@ -126,7 +126,7 @@ export class OutputBuffer {
   /** Appends an output that is not text. */
   addOutput(output: StoredOutput): void {
     const piece = pieceOfOutput(output);
-    const cost = pieceCost(piece);
+    const cost = costOfPiece(piece);
     if (!this.isSealed && cost <= this.headRoom) {
       this.head.push(piece);
       this.headRoom -= cost;
@@ -145,7 +145,7 @@ export class OutputBuffer {
       const front = this.tail[dropped];
       if (front === undefined) break;
       if (front.output !== null) {
-        this.tailBytes -= pieceCost(front);
+        this.tailBytes -= costOfPiece(front);
         this.addReference(front.output);
         dropped++;
         continue;
@@ -163,11 +163,11 @@ export class OutputBuffer {
 
   /** Keeps a reference to an output in the middle; if there are too many, only its bytes are counted. */
   private addReference(output: StoredOutput): void {
-    if (this.middle.length === maxReferences) {
+    if (this.middle.length === maxOutputReferences) {
       this.gap += storedBytes(output);
       return;
     }
-    this.middle.push(pieceOfOutput(toReference(output), this.gap));
+    this.middle.push(pieceOfOutput(referenceToOutput(output), this.gap));
     this.gap = 0;
   }
 
@@ -186,13 +186,13 @@ export class OutputBuffer {
   private enforceLimits(): void {
     this.headRoom = this.half;
     this.head = this.head.map((piece) => {
-      const fits = piece.output === null || pieceCost(piece) <= this.headRoom;
-      const kept = fits ? piece : { ...piece, output: piece.output && toReference(piece.output) };
-      this.headRoom -= pieceCost(kept);
+      const fits = piece.output === null || costOfPiece(piece) <= this.headRoom;
+      const kept = fits ? piece : { ...piece, output: piece.output && referenceToOutput(piece.output) };
+      this.headRoom -= costOfPiece(kept);
       return kept;
     });
-    this.middle = this.middle.map((piece) => ({ ...piece, output: piece.output && toReference(piece.output) }));
-    this.tailBytes = this.tail.reduce((sum, piece) => sum + pieceCost(piece), 0);
+    this.middle = this.middle.map((piece) => ({ ...piece, output: piece.output && referenceToOutput(piece.output) }));
+    this.tailBytes = this.tail.reduce((sum, piece) => sum + costOfPiece(piece), 0);
     this.trimTail();
   }
 
@@ -224,5 +224,5 @@ function takeUnwritten(unwritten: UnwrittenText, end: TextPosition): string {
   const isAll = text.length === unwritten.text.length;
   unwritten.at = end.index;
   unwritten.bytes -= end.bytes;
-  return isAll ? text : copyText(text);
+  return isAll ? text : copyOfText(text);
 }

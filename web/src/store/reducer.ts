@@ -2,7 +2,7 @@ import { emptyRecord } from "../json/values";
 import type { Entry, Message, NotebookStateMessage } from "../protocol/messages";
 import { applyAgentExit, applyAgentMessage, applyMessageToAgent } from "./agentMessages";
 import { applyKernelCommand, applyKernelEnd, applyKernelMessage } from "./kernelMessages";
-import { applyNotebookEvent, cellsOf } from "./notebookEvents";
+import { applyNotebookEvent, cellsOfWireCells } from "./notebookEvents";
 import { resumeExecutions } from "./restore";
 import type { Cell, Execution, State } from "./state";
 import { StateDraft } from "./stateDraft";
@@ -44,13 +44,15 @@ export function restoreState(state: State, message: NotebookStateMessage): State
   const draft = new StateDraft(state);
   draft.seq = message.seq;
   draft.verdict = null;
-  draft.cells.replaceAll(cellsOf(message.cells).map((cell) => keepIfSame(state.notebook.cells[cell.id], cell)));
+  draft.cells.replaceAll(
+    cellsOfWireCells(message.cells).map((cell) => oldCellIfSame(state.notebook.cells[cell.id], cell)),
+  );
   resumeExecutions(draft.executions, message.runs);
   return draft.finish();
 }
 
 /** Returns the old cell if the new one is the same, so that it stays the same object. */
-function keepIfSame(old: Cell | undefined, cell: Cell): Cell {
+function oldCellIfSame(old: Cell | undefined, cell: Cell): Cell {
   if (old === undefined || old.type !== cell.type || old.title !== cell.title) return cell;
   return old.rev === cell.rev && old.source === cell.source ? old : cell;
 }

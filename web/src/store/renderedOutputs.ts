@@ -1,5 +1,5 @@
 import type { Output } from "../protocol/messages";
-import type { OutputBuffer, OutputPiece, Stream } from "./outputBuffer";
+import type { OutputBuffer, OutputPiece, StreamName } from "./outputBuffer";
 import type { Execution } from "./state";
 import { type StoredOutput, toNbformat } from "./storedOutput";
 import { omissionNote } from "./utf8";
@@ -8,7 +8,7 @@ import { omissionNote } from "./utf8";
 export interface RenderedOutput {
   /** null for text. */
   stored: StoredOutput | null;
-  stream: Stream;
+  stream: StreamName;
   head: OutputPiece[];
   /** Bytes left out between head and tail. */
   missingBytes: number;
@@ -32,7 +32,7 @@ export function renderOutputs(buffer: OutputBuffer, last: RenderedOutputs = noRe
   let isSameList = list.length === last.list.length;
   const outputs = list.map((rendered, i) => {
     const before = last.list[i];
-    const kept = before !== undefined && isSame(before, rendered) ? before.output : null;
+    const kept = before !== undefined && isSameRenderedOutput(before, rendered) ? before.output : null;
     isSameList &&= kept !== null;
     rendered.output = kept ?? nbformatOf(rendered);
     return rendered.output;
@@ -47,12 +47,12 @@ function joinPieces(buffer: OutputBuffer): RenderedOutput[] {
   buffer.tail.forEach((piece, i) => {
     addPiece(list, piece, piece.missingBytes + (i === 0 ? buffer.gap : 0));
   });
-  if (buffer.tail.length === 0) addMissing(list, buffer.gap, "stdout");
+  if (buffer.tail.length === 0) addMissingBytes(list, buffer.gap, "stdout");
   return list;
 }
 
 function addPiece(list: RenderedOutput[], piece: OutputPiece, missingBytes: number): void {
-  addMissing(list, missingBytes, piece.output === null ? piece.stream : "stdout");
+  addMissingBytes(list, missingBytes, piece.output === null ? piece.stream : "stdout");
   const last = list.at(-1);
   if (piece.output !== null || last === undefined || last.stored !== null || last.stream !== piece.stream) {
     const head = piece.output === null ? [piece] : [];
@@ -61,14 +61,14 @@ function addPiece(list: RenderedOutput[], piece: OutputPiece, missingBytes: numb
 }
 
 /** Notes that bytes are missing: in the text before them, or else as a separate text. */
-function addMissing(list: RenderedOutput[], bytes: number, stream: Stream): void {
+function addMissingBytes(list: RenderedOutput[], bytes: number, stream: StreamName): void {
   if (bytes === 0) return;
   const last = list.at(-1);
   if (last !== undefined && last.stored === null) last.missingBytes += bytes;
   else list.push({ stored: null, stream, head: [], missingBytes: bytes, tail: [], output: null });
 }
 
-function isSame(a: RenderedOutput, b: RenderedOutput): boolean {
+function isSameRenderedOutput(a: RenderedOutput, b: RenderedOutput): boolean {
   if (a.stored !== null || b.stored !== null) return a.stored === b.stored;
   return (
     a.stream === b.stream &&
@@ -84,12 +84,12 @@ function areSamePieces(a: readonly OutputPiece[], b: readonly OutputPiece[]): bo
 
 function nbformatOf(rendered: RenderedOutput): Output {
   if (rendered.stored !== null) return toNbformat(rendered.stored);
-  const text = textOf(rendered.head) + omissionNote(rendered.missingBytes) + textOf(rendered.tail);
+  const text = textOfPieces(rendered.head) + omissionNote(rendered.missingBytes) + textOfPieces(rendered.tail);
   return { output_type: "stream", name: rendered.stream, text };
 }
 
 /** Returns the text of some pieces, without what was dropped. */
-export function textOf(pieces: readonly OutputPiece[]): string {
+export function textOfPieces(pieces: readonly OutputPiece[]): string {
   return pieces.map((piece) => (piece.from === 0 ? piece.text : piece.text.slice(piece.from))).join("");
 }
 

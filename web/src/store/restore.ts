@@ -13,7 +13,7 @@ export function restoreExecutions(executions: ExecutionsDraft, snapshot: Executi
     const draft = executions.begin(id);
     draft.count = snapshot.cell_counts[id] || snapshot.cell_sequencers[id] || 0;
     draft.durationMs = snapshot.cell_durations[id] || undefined;
-    const status = statusOf(snapshot.cell_status[id]);
+    const status = executionStatusOf(snapshot.cell_status[id]);
     draft.lastStatus = status === "running" ? "error" : status;
     draft.addSnapshotOutputs(snapshot.cell_outputs[id] ?? []);
   }
@@ -32,7 +32,7 @@ export function resumeExecutions(executions: ExecutionsDraft, snapshot: Executio
     draft.sequencer = cell_sequencers[id] ?? 0;
     draft.count = cell_counts[id] || draft.sequencer || (countBefore.get(id) ?? 0);
     draft.durationMs = cell_durations[id] || undefined;
-    const status = statusOf(cell_status[id]);
+    const status = executionStatusOf(cell_status[id]);
     draft.pending = status === "running" && queue.includes(id);
     draft.started = status === "running" && !draft.pending;
     draft.lastStatus = status === "running" ? "idle" : status;
@@ -42,7 +42,7 @@ export function resumeExecutions(executions: ExecutionsDraft, snapshot: Executio
   executions.queue = queue.filter((id) => executions.get(id) !== null);
 }
 
-function statusOf(status: string | undefined): ExecutionStatus {
+function executionStatusOf(status: string | undefined): ExecutionStatus {
   return status === "running" || status === "ran" || status === "error" ? status : "idle";
 }
 

@@ -1,7 +1,7 @@
 /** Bytes of large values that one execution may retain for display beside its buffer. */
 export const maxRetainedPerCell = 16 << 20;
 /** Bytes of large values that all executions together may retain. */
-const maxRetained = 64 << 20;
+const maxRetainedInTotal = 64 << 20;
 
 /** Counts the bytes of large values that each cell retains, while a state is changed. */
 export class RetainedValues {
@@ -35,7 +35,7 @@ export class RetainedValues {
     for (const size of this.cells.values()) bytes += size;
     const evicted: string[] = [];
     for (const [id, size] of this.cells) {
-      if (bytes <= maxRetained) break;
+      if (bytes <= maxRetainedInTotal) break;
       bytes -= size;
       evicted.push(id);
     }

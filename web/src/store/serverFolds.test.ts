@@ -9,9 +9,9 @@ import type { Execution, State } from "./state";
 import { withoutRetained } from "./storedOutput";
 
 // The server's folds and the page's are held against the same files.
-const folder = join(import.meta.dirname, "../../../internal/notebook/testdata/folds");
+const serverFoldsFolder = join(import.meta.dirname, "../../../internal/notebook/testdata/folds");
 
-interface Fold {
+interface ServerFold {
   about: string;
   text_limit?: number;
   steps: unknown[];
@@ -19,13 +19,13 @@ interface Fold {
   runs: ExecutionsSnapshot;
 }
 
-const foldFileNames = readdirSync(folder).filter((name) => name.endsWith(".json"));
+const foldFileNames = readdirSync(serverFoldsFolder).filter((name) => name.endsWith(".json"));
 
-function readFold(name: string): Fold {
-  return JSON.parse(readFileSync(join(folder, name), "utf8")) as Fold;
+function readFold(name: string): ServerFold {
+  return JSON.parse(readFileSync(join(serverFoldsFolder, name), "utf8")) as ServerFold;
 }
 
-function cellsOf({ notebook }: State): WireCell[] {
+function wireCellsOfState({ notebook }: State): WireCell[] {
   return notebook.order.flatMap((id) => {
     const cell = notebook.cells[id];
     if (cell === undefined) return [];
@@ -35,7 +35,7 @@ function cellsOf({ notebook }: State): WireCell[] {
 }
 
 /** Returns the executions as a console receives them when it connects: without retained values. */
-function snapshotOf({ notebook }: State): ExecutionsSnapshot {
+function executionsSnapshotOf({ notebook }: State): ExecutionsSnapshot {
   const executions = Object.entries(notebook.executions);
   const pick = <T>(value: (execution: Execution) => T | undefined) =>
     Object.fromEntries(
@@ -67,8 +67,8 @@ describe.each(foldFileNames)("%s", (name) => {
 
   it("gives the server's state when all entries are applied at once", () => {
     const state = reduceEntries(initialState, readEntries(fold.steps), fold.text_limit);
-    expect(cellsOf(state)).toEqual(fold.cells);
-    expect(snapshotOf(state)).toEqual(fold.runs);
+    expect(wireCellsOfState(state)).toEqual(fold.cells);
+    expect(executionsSnapshotOf(state)).toEqual(fold.runs);
     for (const [id, widgets] of Object.entries(fold.runs.cell_widgets)) {
       expect(Object.keys(state.notebook.executions[id]?.widgets ?? {})).toEqual(Object.keys(widgets));
     }
@@ -79,15 +79,15 @@ describe.each(foldFileNames)("%s", (name) => {
       (before, step) => reduceEntries(before, [step], fold.text_limit),
       initialState,
     );
-    expect(cellsOf(state)).toEqual(fold.cells);
-    expect(snapshotOf(state)).toEqual(fold.runs);
+    expect(wireCellsOfState(state)).toEqual(fold.cells);
+    expect(executionsSnapshotOf(state)).toEqual(fold.runs);
   });
 
   it("gives the same state when restored from the server's snapshot", () => {
     const message: NotebookStateMessage = { seq: 9, cells: fold.cells, runs: fold.runs };
     const state = restoreState(initialState, message);
-    expect(cellsOf(state)).toEqual(fold.cells);
-    expect(snapshotOf(state)).toEqual(fold.runs);
+    expect(wireCellsOfState(state)).toEqual(fold.cells);
+    expect(executionsSnapshotOf(state)).toEqual(fold.runs);
   });
 });
 

@@ -44,7 +44,7 @@ export function jsonBytes(value: unknown): number {
 }
 
 /** Reports whether a value of a MIME type is base64, or an image as text: a part of it is of no use. */
-export function isBinary(mime: string, value: unknown): boolean {
+export function isBinaryMimeValue(mime: string, value: unknown): boolean {
   const [top, sub = ""] = splitMime(mime);
   if (["image", "audio", "video", "font"].includes(top) || mime === "application/pdf") return true;
   if (top === "text" || isJSONType(mime) || sub.endsWith("xml") || sub.endsWith("javascript")) return false;
@@ -70,7 +70,7 @@ function isBase64(value: unknown): boolean {
 /** Returns the bytes of a value's content: decoded if it is base64, else as in its JSON, which has `json` bytes. */
 export function contentBytes(mime: string, value: unknown, json: number): number {
   const size = json - (typeof value === "string" ? 2 : 0);
-  if (!isBinary(mime, value) || mime === "image/svg+xml") return size;
+  if (!isBinaryMimeValue(mime, value) || mime === "image/svg+xml") return size;
   const text = typeof value === "string" ? value : jsonOrEmpty(value);
   const breaks = countOccurrences(text, "\\n") + (text === value ? countOccurrences(text, "\n") : 0);
   const end = text === value ? jsonOrEmpty(text.slice(-5)) : text;

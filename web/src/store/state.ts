@@ -1,7 +1,15 @@
 // What the page knows of a session. Only the reducer makes it, out of entries of a trace or the
 // messages of a live session, which are alike.
 
-import type { By, CellType, EvalResult, ExecutionStatus, MessageOf, Output, Widget } from "../protocol/messages";
+import type {
+  CellChangeAuthor,
+  CellType,
+  EvalResult,
+  ExecutionStatus,
+  MessageOf,
+  Output,
+  Widget,
+} from "../protocol/messages";
 import type { OutputBuffer } from "./outputBuffer";
 import type { RenderedOutputs } from "./renderedOutputs";
 
@@ -50,7 +58,7 @@ export interface Cell {
    * The last change: who made it, in which entry (0: unknown), and when in milliseconds since
    * 1970 (absent: unknown). Absent if nobody is known to have changed the cell.
    */
-  lastChange?: { by: By; seq: number; at?: number };
+  lastChange?: { by: CellChangeAuthor; seq: number; at?: number };
 }
 
 /** What the kernel did with one cell. */
@@ -107,7 +115,7 @@ export type Usage = Omit<MessageOf<"agent_usage_update">, "type" | "seq">;
 export interface Agent {
   status: AgentStatus;
   /** Messages, tool calls and events, oldest first. */
-  conversation: readonly Item[];
+  conversation: readonly ConversationItem[];
   /** The reply that is being streamed, block by block; null: none. */
   stream: readonly StreamBlock[] | null;
   usage: Usage | null;
@@ -128,7 +136,7 @@ export interface Agent {
  * yet. `request` is the id of the query. `query` means that the text is known only from the
  * query: the agent has not repeated it.
  */
-export type Item =
+export type ConversationItem =
   | {
       kind: "text";
       seq: number;

@@ -5,9 +5,9 @@ import { contentBytes, jsonBytes, valueText } from "./size";
 import { byteLength, shortenMiddle } from "./utf8";
 
 /** How many MIME types an output may have. */
-const maxTypes = 16;
+const maxMimeTypes = 16;
 /** Bytes that a MIME type, or a display id, may have. */
-const maxNameBytes = 128;
+const maxMimeTypeBytes = 128;
 /** Bytes up to which a reference keeps a value. */
 const maxReferenceValueBytes = 64;
 
@@ -22,9 +22,9 @@ export interface StoredOutput {
   /** The stored values by MIME type. */
   data: MimeBundle;
   /** Bytes of JSON of each value that came, stored or not. */
-  sizes: Sizes;
+  sizes: SizesByMimeType;
   /** Bytes of content of the values that are too large to be stored. */
-  omitted: Sizes;
+  omitted: SizesByMimeType;
   /** Those omitted values that are still displayed, as long as memory allows. */
   retained: MimeBundle;
   /** null counts no bytes: the output was made by the page and has no metadata. */
@@ -37,7 +37,7 @@ export interface StoredOutput {
 }
 
 /** Bytes by MIME type. */
-type Sizes = Readonly<Record<string, number>>;
+type SizesByMimeType = Readonly<Record<string, number>>;
 
 interface StoredError {
   name: string;
@@ -45,15 +45,15 @@ interface StoredError {
   traceback: readonly string[];
 }
 
-const noValues: MimeBundle = Object.freeze(emptyRecord<unknown>());
-const noSizes: Sizes = Object.freeze(emptyRecord<number>());
+const noMimeValues: MimeBundle = Object.freeze(emptyRecord<unknown>());
+const noMimeSizes: SizesByMimeType = Object.freeze(emptyRecord<number>());
 
 const emptyOutput = {
   seq: 0,
-  data: noValues,
-  sizes: noSizes,
-  omitted: noSizes,
-  retained: noValues,
+  data: noMimeValues,
+  sizes: noMimeSizes,
+  omitted: noMimeSizes,
+  retained: noMimeValues,
   metadata: {},
   displayId: "",
   executionCount: null,
@@ -106,7 +106,8 @@ function readDisplay(stored: StoredOutput, output: Fields): StoredOutput | null 
   const { data, metadata = {}, transient, execution_count: count } = fields;
   const displayId = transient?.display_id ?? "";
   const mimes = Object.keys(data);
-  if (mimes.length > maxTypes || [displayId, ...mimes].some((name) => byteLength(name) > maxNameBytes)) return null;
+  if (mimes.length > maxMimeTypes || [displayId, ...mimes].some((name) => byteLength(name) > maxMimeTypeBytes))
+    return null;
   return {
     ...stored,
     data,
@@ -186,7 +187,7 @@ function shortenError(error: StoredError, maxBytes: number): StoredError {
 }
 
 /** Returns the output with only its tiny values, as a reference to the entry in the trace. Retained values stay. */
-export function toReference(output: StoredOutput): StoredOutput {
+export function referenceToOutput(output: StoredOutput): StoredOutput {
   return omitLarge(output, maxReferenceValueBytes);
 }
 
@@ -202,7 +203,7 @@ export function retainedBytes(output: StoredOutput): number {
 
 /** Returns the output without its retained values. */
 export function withoutRetained(output: StoredOutput): StoredOutput {
-  return Object.keys(output.retained).length > 0 ? { ...output, retained: noValues } : output;
+  return Object.keys(output.retained).length > 0 ? { ...output, retained: noMimeValues } : output;
 }
 
 /** Returns an output as nbformat has it. Its plain text ends with a note about the values that are missing. */
@@ -212,7 +213,7 @@ export function toNbformat(output: StoredOutput): Output {
     return { output_type: "error", ename: name, evalue: value, traceback: [...traceback] };
   }
   const data = Object.assign(copyOfRecord(output.data), output.retained);
-  const note = missingNote(output);
+  const note = missingValuesNote(output);
   if (note !== "") data["text/plain"] = "text/plain" in data ? `${valueText(data["text/plain"])}\n${note}` : note;
   const output_type = output.kind === "execute_result" ? "execute_result" : "display_data";
   return {
@@ -225,7 +226,7 @@ export function toNbformat(output: StoredOutput): Output {
 }
 
 /** Says which values are missing and where they are; "" if none is. */
-function missingNote(output: StoredOutput): string {
+function missingValuesNote(output: StoredOutput): string {
   return Object.keys(output.omitted)
     .filter((mime) => !(mime in output.retained))
     .sort()

@@ -3,7 +3,7 @@ import type { AgentDraft } from "./agentDraft";
 import type { StreamBlock } from "./state";
 
 /** How many blocks a streamed reply may have. */
-const maxBlocks = 1000;
+const maxStreamedBlocks = 1000;
 /** Characters of a block after which it is not extended any more; the whole text follows with the message. */
 const maxBlockLength = 1 << 20;
 
@@ -16,10 +16,10 @@ export function applyStreamFrame(agent: AgentDraft, message: Message): void {
       agent.stream = [];
       return;
     case "agent_stream_block_start":
-      changeBlock(agent, message, () => blockOf(message));
+      changeBlock(agent, message, () => emptyBlockOf(message));
       return;
     case "agent_stream_delta":
-      changeBlock(agent, message, (block) => appendDelta(block ?? blockOf(message), message.delta ?? ""));
+      changeBlock(agent, message, (block) => appendDelta(block ?? emptyBlockOf(message), message.delta ?? ""));
       return;
     case "agent_stream_complete":
       if (message.error) agent.stream = null;
@@ -32,14 +32,14 @@ function changeBlock(
   { block_index: index = -1 }: StreamFrame,
   change: (block: StreamBlock | undefined) => StreamBlock,
 ): void {
-  if (index < 0 || index >= maxBlocks) return;
+  if (index < 0 || index >= maxStreamedBlocks) return;
   const blocks = [...(agent.stream ?? [])];
   while (blocks.length < index) blocks.push({ type: "text", text: "" });
   blocks[index] = change(blocks[index]);
   agent.stream = blocks;
 }
 
-function blockOf({ block_type: kind, block_name: name = "" }: StreamFrame): StreamBlock {
+function emptyBlockOf({ block_type: kind, block_name: name = "" }: StreamFrame): StreamBlock {
   const type = kind === "thinking" || kind === "tool_use" ? kind : "text";
   return { type, text: "", ...(name === "" ? {} : { name }) };
 }

@@ -1,26 +1,26 @@
 // Sizes of text in bytes of UTF-8, as the server counts them, and cutting text at such sizes.
 
 /** Returns the bytes of the character at index i: 4 for a surrogate pair, which has two code units. */
-function bytesAt(text: string, i: number): number {
+function bytesOfCharacterAt(text: string, i: number): number {
   const unit = text.charCodeAt(i);
   if (unit < 0x80) return 1;
   if (unit < 0x800) return 2;
-  return isPair(text, i) ? 4 : 3;
+  return isSurrogatePairAt(text, i) ? 4 : 3;
 }
 
-function isPair(text: string, i: number): boolean {
+function isSurrogatePairAt(text: string, i: number): boolean {
   const first = text.charCodeAt(i);
   if (first < 0xd800 || first > 0xdbff) return false;
   const second = text.charCodeAt(i + 1);
   return second >= 0xdc00 && second <= 0xdfff;
 }
 
-const ascii = /^\p{ASCII}*$/u;
-const encoder = new TextEncoder();
+const asciiPattern = /^\p{ASCII}*$/u;
+const utf8Encoder = new TextEncoder();
 
 /** Returns the bytes of a text. */
 export function byteLength(text: string): number {
-  return ascii.test(text) ? text.length : encoder.encode(text).length;
+  return asciiPattern.test(text) ? text.length : utf8Encoder.encode(text).length;
 }
 
 /** Returns the text with U+FFFD for each unpaired surrogate. */
@@ -43,7 +43,7 @@ export function lastPositionWithin(text: string, from: number, bytes: number, n:
   if (bytes === text.length - from) return { index: from + Math.max(n, 0), bytes: Math.max(n, 0) };
   const position = { index: from, bytes: 0 };
   while (position.index < text.length) {
-    const size = bytesAt(text, position.index);
+    const size = bytesOfCharacterAt(text, position.index);
     if (position.bytes + size > n) break;
     position.bytes += size;
     position.index += size === 4 ? 2 : 1;
@@ -60,7 +60,7 @@ export function firstPositionAfter(text: string, from: number, bytes: number, n:
   if (bytes === text.length - from) return { index: from + Math.max(n, 0), bytes: Math.max(n, 0) };
   const position = { index: from, bytes: 0 };
   while (position.index < text.length && position.bytes < n) {
-    const size = bytesAt(text, position.index);
+    const size = bytesOfCharacterAt(text, position.index);
     position.bytes += size;
     position.index += size === 4 ? 2 : 1;
   }
@@ -68,7 +68,7 @@ export function firstPositionAfter(text: string, from: number, bytes: number, n:
 }
 
 /** Copies a text: a slice of a long text would keep all of it in memory. */
-export function copyText(text: string): string {
+export function copyOfText(text: string): string {
   return text.length < 1024 ? text : ` ${text}`.slice(1);
 }
 

@@ -12,15 +12,15 @@ export const invisibleCharacters =
   "\\u2060-\\u206f\\ufeff\\ufff9-\\ufffc\\u{e0000}-\\u{e007f}\\p{Cs}";
 
 /** Tab, line feed and the zero-width joiners, which are legitimate in text but not in names. */
-export const rareCharacters = "\\t\\n\\u200c\\u200d";
+export const nameOnlyInvisibleCharacters = "\\t\\n\\u200c\\u200d";
 
 /** A carriage return before a line feed is part of the line end. */
-const textPattern = new RegExp(`\\r\\n|[${invisibleCharacters}]`, "gu");
-const namePattern = new RegExp(`[${invisibleCharacters}${rareCharacters}]`, "gu");
+const invisibleInTextPattern = new RegExp(`\\r\\n|[${invisibleCharacters}]`, "gu");
+const invisibleInNamePattern = new RegExp(`[${invisibleCharacters}${nameOnlyInvisibleCharacters}]`, "gu");
 
 /** Spells out the invisible characters of a text of any length, such as <U+202E>. */
 export function showInvisible(text: string): string {
-  return text.replace(textPattern, (found) => (found === "\r\n" ? "\n" : codePoint(found)));
+  return text.replace(invisibleInTextPattern, (found) => (found === "\r\n" ? "\n" : codePoint(found)));
 }
 
 /**
@@ -30,7 +30,9 @@ export function showInvisible(text: string): string {
 export function oneLine(text: string, limit = 300): string {
   const beginning = text.slice(0, limit * 4);
   const line = beginning.replace(/\s+/g, " ").trim();
-  return showInvisible(line.length > limit || beginning.length < text.length ? `${cut(line, limit)}…` : line);
+  return showInvisible(
+    line.length > limit || beginning.length < text.length ? `${cutWithoutHalfPair(line, limit)}…` : line,
+  );
 }
 
 /**
@@ -39,11 +41,14 @@ export function oneLine(text: string, limit = 300): string {
  */
 export function plainName(value: unknown, limit = 300): string {
   const text = typeof value === "string" ? value : jsonOrEmpty(value) || typeof value;
-  return (text.length > limit ? `${cut(text, limit)}…` : text).replace(namePattern, codePoint);
+  return (text.length > limit ? `${cutWithoutHalfPair(text, limit)}…` : text).replace(
+    invisibleInNamePattern,
+    codePoint,
+  );
 }
 
 /** Returns the first characters of a text, without half of a surrogate pair. */
-function cut(text: string, limit: number): string {
+function cutWithoutHalfPair(text: string, limit: number): string {
   return text.slice(0, limit).replace(/[\ud800-\udbff]$/, "");
 }
 
@@ -53,4 +58,4 @@ function codePoint(character: string): string {
 }
 
 /** Sorts texts as people do: "case 2" before "case 10". */
-export const collator = new Intl.Collator("en", { numeric: true });
+export const numericCollator = new Intl.Collator("en", { numeric: true });

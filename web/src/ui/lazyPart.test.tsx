@@ -10,7 +10,7 @@ afterEach(() => {
   document.head.replaceChildren();
 });
 
-class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
+class TestErrorBoundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   override state = { failed: false };
   static getDerivedStateFromError() {
     return { failed: true };
@@ -20,28 +20,28 @@ class Boundary extends Component<{ children: ReactNode }, { failed: boolean }> {
   }
 }
 
-function Hello({ name }: { name: string }) {
+function GreetingPart({ name }: { name: string }) {
   return <p>hello {name}</p>;
 }
 
-async function renderPart(load: () => Promise<typeof Hello>): Promise<void> {
+async function renderLazyPart(load: () => Promise<typeof GreetingPart>): Promise<void> {
   const Part = lazyPart(load);
   await act(async () => {
     render(
-      <Boundary>
+      <TestErrorBoundary>
         <Suspense fallback="loading">
           <Part name="you" />
         </Suspense>
-      </Boundary>,
+      </TestErrorBoundary>,
     );
   });
 }
 
 test("loads a failed part again on retry, once each time", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
-  const load = vi.fn(async () => Hello);
+  const load = vi.fn(async () => GreetingPart);
   load.mockRejectedValueOnce(new Error("gone")).mockRejectedValueOnce(new Error("still gone"));
-  await renderPart(load);
+  await renderLazyPart(load);
   expect(load).toHaveBeenCalledTimes(1);
   expect(screen.getByRole("button", { name: "Reload the page" })).toBeDefined();
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Try again" })));
@@ -58,7 +58,7 @@ test("keeps a loaded part, and does not offer a reload if rendering fails", asyn
     if (broken) throw new Error("a fault");
     return <p>mended</p>;
   });
-  await renderPart(load);
+  await renderLazyPart(load);
   expect(screen.queryByRole("button", { name: "Reload the page" })).toBeNull();
   broken = false;
   await act(async () => fireEvent.click(screen.getByRole("button", { name: "Try again" })));
@@ -77,9 +77,9 @@ test("requests failed styles again and waits for them", async () => {
   };
   Object.defineProperty(link, "sheet", { value: unreadableSheet }); // as in Chromium
   document.head.append(link);
-  const load = vi.fn(async () => Hello);
+  const load = vi.fn(async () => GreetingPart);
   load.mockRejectedValueOnce(new Error("no styles"));
-  await renderPart(load);
+  await renderLazyPart(load);
   const retryAndFindLink = async () => {
     await act(async () => fireEvent.click(screen.getByText("Try again")));
     const [again, ...more] = document.head.querySelectorAll("link");

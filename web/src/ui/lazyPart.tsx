@@ -41,7 +41,7 @@ export function forgetLoadFailures(): void {
   failedParts.clear();
   // The module loader requests the styles of a part only once.
   const failedLinks = [...document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]')].filter(
-    (link) => !isLoaded(link),
+    (link) => !isStyleSheetLoaded(link),
   );
   const loading = Promise.all(failedLinks.map(reloadStyles));
   pendingStyles = loading;
@@ -52,7 +52,7 @@ export function forgetLoadFailures(): void {
 }
 
 /** Reports whether the styles of a link are loaded. Failed ones have no sheet, or one whose rules cannot be read. */
-function isLoaded({ sheet }: HTMLLinkElement): boolean {
+function isStyleSheetLoaded({ sheet }: HTMLLinkElement): boolean {
   try {
     return sheet !== null && sheet.cssRules !== null;
   } catch {

@@ -18,7 +18,7 @@ export function secondsUntil(time: number, now: number): number {
 }
 
 /** Formats seconds like a clock: "0:09", "12:34", "1:02:03". */
-export function clockText(seconds: number): string {
+export function durationAsClockText(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));
   const two = (n: number) => String(n).padStart(2, "0");
   const hours = Math.floor(whole / 3600);

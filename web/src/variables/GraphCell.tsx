@@ -1,12 +1,12 @@
 import { memo } from "react";
 import { useNotebookNavigation } from "../commands/navigation";
-import type { Box } from "./layout";
+import type { NodeBox } from "./layout";
 import styles from "./ReactiveGraph.module.css";
-import { useCellNames, useCellText } from "./useCellNames";
+import { useCellNames, useCellTitleOrLine } from "./useCellNames";
 
 interface Props {
   id: string;
-  box: Box;
+  box: NodeBox;
   /** The cell ran again a moment ago. */
   isRerun: boolean;
 }
@@ -15,7 +15,7 @@ interface Props {
 export const GraphCell = memo(function GraphCell({ id, box, isRerun }: Props) {
   const { jumpTo } = useNotebookNavigation();
   const name = useCellNames()(id);
-  const text = useCellText(id);
+  const text = useCellTitleOrLine(id);
   return (
     <button
       type="button"

@@ -4,7 +4,7 @@ import { useId, useRef, useState } from "react";
 import { Button, IconButton } from "../ui/Button";
 import { GraphCell } from "./GraphCell";
 import { GraphSignal } from "./GraphSignal";
-import { cellNode, type Graph, signalNode } from "./graph";
+import { cellNodeId, type Graph, signalNodeId } from "./graph";
 import styles from "./ReactiveGraph.module.css";
 import { type GraphWithLayout, useLayout } from "./useLayout";
 import { useWidth } from "./useWidth";
@@ -66,10 +66,10 @@ function LaidOutGraph({ drawn: { graph, layout }, reruns }: { drawn: GraphWithLa
               ))}
             </svg>
             {graph.signals.map((signal) => (
-              <GraphSignal key={signal.name} signal={signal} box={box(signalNode(signal.name))} />
+              <GraphSignal key={signal.name} signal={signal} box={box(signalNodeId(signal.name))} />
             ))}
             {graph.cells.map((cell) => (
-              <GraphCell key={cell.id} id={cell.id} box={box(cellNode(cell.id))} isRerun={reruns.has(cell.id)} />
+              <GraphCell key={cell.id} id={cell.id} box={box(cellNodeId(cell.id))} isRerun={reruns.has(cell.id)} />
             ))}
           </div>
         </div>

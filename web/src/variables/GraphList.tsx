@@ -4,7 +4,7 @@ import { useSelect } from "../store/store";
 import { oneLine } from "../text/displayText";
 import type { CellNode, Graph } from "./graph";
 import styles from "./ReactiveGraph.module.css";
-import { useCellNames, useCellText } from "./useCellNames";
+import { useCellNames, useCellTitleOrLine } from "./useCellNames";
 
 interface Props {
   graph: Graph;
@@ -27,27 +27,27 @@ export function GraphList({ graph, reruns }: Props) {
       <summary>As a list</summary>
       <ul>
         {cells.map((cell) => (
-          <CellItem key={cell.id} cell={cell} again={reruns.has(cell.id)} />
+          <GraphListCell key={cell.id} cell={cell} again={reruns.has(cell.id)} />
         ))}
       </ul>
     </details>
   );
 }
 
-function CellItem({ cell, again }: { cell: CellNode; again: boolean }) {
+function GraphListCell({ cell, again }: { cell: CellNode; again: boolean }) {
   const { jumpTo } = useNotebookNavigation();
   const nameOf = useCellNames();
-  const text = useCellText(cell.id);
+  const text = useCellTitleOrLine(cell.id);
   const parts = [
-    listText(
+    namesWithVerb(
       "defines",
       cell.defines.map((name) => oneLine(name, 80)),
     ),
-    listText(
+    namesWithVerb(
       "reads",
       cell.reads.map((name) => oneLine(name, 80)),
     ),
-    listText("runs after", cell.runsAfter.map(nameOf)),
+    namesWithVerb("runs after", cell.runsAfter.map(nameOf)),
     again ? "re-run just now" : "",
   ];
   return (
@@ -61,6 +61,6 @@ function CellItem({ cell, again }: { cell: CellNode; again: boolean }) {
   );
 }
 
-function listText(verb: string, names: readonly string[]): string {
+function namesWithVerb(verb: string, names: readonly string[]): string {
   return names.length === 0 ? "" : `${verb} ${names.join(", ")}`;
 }

@@ -2,12 +2,12 @@ import { memo } from "react";
 import { useNotebookNavigation } from "../commands/navigation";
 import { oneLine } from "../text/displayText";
 import { type SignalNode, signalLabel } from "./graph";
-import type { Box } from "./layout";
+import type { NodeBox } from "./layout";
 import styles from "./ReactiveGraph.module.css";
 import { useCellNames } from "./useCellNames";
 
 /** A signal in the drawing of the reactive graph. A click selects the cell that defines it. */
-export const GraphSignal = memo(function GraphSignal({ signal, box }: { signal: SignalNode; box: Box }) {
+export const GraphSignal = memo(function GraphSignal({ signal, box }: { signal: SignalNode; box: NodeBox }) {
   const { jumpTo } = useNotebookNavigation();
   const nameOf = useCellNames();
   const { name, definedBy } = signal;

@@ -3,7 +3,7 @@ import ChevronRight from "lucide-react/icons/chevron-right";
 import { memo, useId, useState } from "react";
 import { Badge } from "../ui/Badge";
 import styles from "./Variables.module.css";
-import type { DetailTable, Variable } from "./variable";
+import type { Variable, VariableDetailTables } from "./variable";
 
 /** A table row for one variable. A click on its name shows details that do not fit the row. */
 export const VariableRow = memo(function VariableRow({ variable }: { variable: Variable }) {
@@ -55,7 +55,7 @@ export const VariableRow = memo(function VariableRow({ variable }: { variable: V
   );
 });
 
-function VariableDetails({ details: { text, tables } }: { details: DetailTable }) {
+function VariableDetails({ details: { text, tables } }: { details: VariableDetailTables }) {
   return (
     <>
       {text !== "" && <pre>{text}</pre>}

@@ -2,19 +2,19 @@ import ArrowDown from "lucide-react/icons/arrow-down";
 import ArrowUp from "lucide-react/icons/arrow-up";
 import { VariableRow } from "./VariableRow";
 import styles from "./Variables.module.css";
-import type { SortKey, Variable } from "./variable";
+import type { Variable, VariableSortKey } from "./variable";
 
 interface Props {
   variables: readonly Variable[];
-  order: SortKey;
+  order: VariableSortKey;
   /** Sorts in descending order. */
   isDescending: boolean;
-  onSort: (order: SortKey) => void;
+  onSort: (order: VariableSortKey) => void;
 }
 
 /** A table of variables. A click on a heading sorts it by that column. */
 export function VariableTable({ variables, order, isDescending, onSort }: Props) {
-  const heading = (by: SortKey, text: string) => (
+  const heading = (by: VariableSortKey, text: string) => (
     <th scope="col" aria-sort={by === order ? (isDescending ? "descending" : "ascending") : "none"}>
       <button type="button" className={styles.sort} onClick={() => onSort(by)}>
         {text}

@@ -24,14 +24,14 @@ class FakeIntersectionObserver {
   }
 }
 
-interface KernelQuestion {
+interface PendingKernelRequest {
   answer: (summary: Partial<KernelGlobals>) => Promise<void>;
   fail: (text: string) => Promise<void>;
 }
 
-function renderWithKernel(page: React.ReactNode, looking = false) {
+function renderWithFakeKernel(page: React.ReactNode, looking = false) {
   const store = createStore(initialState);
-  const asked: KernelQuestion[] = [];
+  const asked: PendingKernelRequest[] = [];
   const settled = async () => {
     await act(() => vi.advanceTimersByTimeAsync(0));
   };
@@ -96,7 +96,7 @@ const globalsSummary = {
 
 describe("Variables", () => {
   it("requests variables when it is on screen, and again after each run", async () => {
-    const { asked, run, wait } = renderWithKernel(<Variables />);
+    const { asked, run, wait } = renderWithFakeKernel(<Variables />);
     await asked[0]?.answer({ summary: globalsSummary });
     expect(screen.getByText("2 variables")).toBeDefined();
     await wait(1000);
@@ -109,7 +109,7 @@ describe("Variables", () => {
   });
 
   it("has one request in flight, and combines those made meanwhile", async () => {
-    const { asked, run, wait } = renderWithKernel(<Variables />);
+    const { asked, run, wait } = renderWithFakeKernel(<Variables />);
     for (let sequencer = 1; sequencer < 9; sequencer++) run({ sequencer });
     expect(asked.length).toBe(1);
     await asked[0]?.answer({ summary: {} });
@@ -122,7 +122,7 @@ describe("Variables", () => {
   });
 
   it("requests nothing while it is not on screen", async () => {
-    const { asked, run, wait } = renderWithKernel(<Variables />);
+    const { asked, run, wait } = renderWithFakeKernel(<Variables />);
     await asked[0]?.answer({ summary: globalsSummary });
     act(() => setIntersecting(false));
     run({ sequencer: 1 });
@@ -133,7 +133,7 @@ describe("Variables", () => {
   });
 
   it("keeps the last variables when a request fails, and can retry", async () => {
-    const { asked, run, wait } = renderWithKernel(<Variables />);
+    const { asked, run, wait } = renderWithFakeKernel(<Variables />);
     await asked[0]?.answer({ summary: globalsSummary });
     await wait(1000);
     run({ sequencer: 1 });
@@ -148,14 +148,14 @@ describe("Variables", () => {
   });
 
   it("shows the age of a busy kernel's response, and that variables are missing", async () => {
-    const { asked } = renderWithKernel(<Variables />);
+    const { asked } = renderWithFakeKernel(<Variables />);
     await asked[0]?.answer({ summary: globalsSummary, stale: true, age_ms: 12_345, truncated: true });
     expect(screen.getByText(/These values are 12\.3 s old/)).toBeDefined();
     expect(screen.getByText(/Not all variables are shown/)).toBeDefined();
   });
 
   it("shows that the kernel has ended, and requests variables from the next one", async () => {
-    const { asked, kernel, wait } = renderWithKernel(<Variables />);
+    const { asked, kernel, wait } = renderWithFakeKernel(<Variables />);
     await asked[0]?.answer({ summary: globalsSummary });
     await wait(1000);
     kernel("dead");
@@ -166,13 +166,13 @@ describe("Variables", () => {
   });
 
   it("requests nothing in a read-only notebook", () => {
-    const { asked } = renderWithKernel(<Variables />, true);
+    const { asked } = renderWithFakeKernel(<Variables />, true);
     expect(asked.length).toBe(0);
     expect(screen.getByText(/Read-only/)).toBeDefined();
   });
 
   it("filters, sorts and opens rows, and keeps them open", async () => {
-    const { asked, run, wait } = renderWithKernel(<Variables />);
+    const { asked, run, wait } = renderWithFakeKernel(<Variables />);
     await asked[0]?.answer({ summary: globalsSummary });
     fireEvent.click(screen.getByRole("button", { name: "Name" }));
     expect(screen.getByRole("columnheader", { name: "Name" }).getAttribute("aria-sort")).toBe("descending");
@@ -198,7 +198,7 @@ describe("ReactiveGraph", () => {
   const drawn = (name: string) => vi.waitFor(() => screen.getByRole("button", { name }), { timeout: 4000 });
 
   it("links to the cells, and has a list of everything", async () => {
-    const { asked, jumpTo } = renderWithKernel(<ReactiveGraph />);
+    const { asked, jumpTo } = renderWithFakeKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity } as object);
     fireEvent.click(await drawn("signal least"));
     expect(jumpTo).toHaveBeenCalledWith("a");
@@ -209,7 +209,7 @@ describe("ReactiveGraph", () => {
   });
 
   it("marks cells that ran again for four seconds", async () => {
-    const { asked, run, wait } = renderWithKernel(<ReactiveGraph />);
+    const { asked, run, wait } = renderWithFakeKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity } as object);
     await drawn("signal least");
     run({ sequencer: 1 }, "a");
@@ -233,7 +233,7 @@ describe("ReactiveGraph", () => {
         return observer(report);
       }),
     );
-    const { asked } = renderWithKernel(<ReactiveGraph />);
+    const { asked } = renderWithFakeKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity } as object);
     const stage = (await drawn("signal least")).parentElement;
     const wide = Number.parseFloat(stage?.style.width ?? "");
@@ -255,7 +255,7 @@ describe("ReactiveGraph", () => {
   });
 
   it("says if the graph is empty or not available", async () => {
-    const { asked } = renderWithKernel(<ReactiveGraph />);
+    const { asked } = renderWithFakeKernel(<ReactiveGraph />);
     await asked[0]?.answer({ cell_reactivity: 5 } as object);
     expect(screen.getByText(/No signals yet/)).toBeDefined();
   });

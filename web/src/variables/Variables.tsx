@@ -7,7 +7,7 @@ import { Button, IconButton } from "../ui/Button";
 import { type KernelResponse, useKernelResponse } from "./useKernelResponse";
 import styles from "./Variables.module.css";
 import { VariableTable } from "./VariableTable";
-import { filterAndSort, reuseUnchanged, type SortKey, type Variable, variablesOf } from "./variable";
+import { filterAndSortVariables, reuseUnchanged, type Variable, type VariableSortKey, variablesOf } from "./variable";
 
 /** A panel with the kernel's variables. While it is on screen, it loads them again after each run. */
 export function Variables() {
@@ -19,11 +19,11 @@ export function Variables() {
     element,
   );
   const [text, setText] = useState("");
-  const [[order, down], setOrder] = useState<[SortKey, boolean]>(["name", false]);
+  const [[order, down], setOrder] = useState<[VariableSortKey, boolean]>(["name", false]);
   const wanted = useDeferredValue(text);
   const variables = useVariables(response.answer);
-  const shown = useMemo(() => filterAndSort(variables, wanted, order, down), [variables, wanted, order, down]);
-  const sort = (by: SortKey) => setOrder([by, by === order && !down]);
+  const shown = useMemo(() => filterAndSortVariables(variables, wanted, order, down), [variables, wanted, order, down]);
+  const sort = (by: VariableSortKey) => setOrder([by, by === order && !down]);
   return (
     <section ref={element} className={styles.variables} aria-label="Variables" aria-busy={response.isLoading}>
       <div className={styles.bar}>
@@ -43,7 +43,7 @@ export function Variables() {
         {commands === null && <p>Read-only: there is no kernel.</p>}
         {isKernelDead && <p className={styles.bad}>{kernelDeadText(variables.length)}</p>}
         {!isKernelDead && <ResponseNotes asked={response} />}
-        {response.answer !== null && <p role="status">{countText(shown.length, variables.length)}</p>}
+        {response.answer !== null && <p role="status">{variableCountText(shown.length, variables.length)}</p>}
       </div>
       {shown.length > 0 && <VariableTable variables={shown} order={order} isDescending={down} onSort={sort} />}
     </section>
@@ -87,7 +87,7 @@ function kernelDeadText(known: number): string {
   return known > 0 ? `${text} The last known ones are shown.` : text;
 }
 
-function countText(shown: number, all: number): string {
+function variableCountText(shown: number, all: number): string {
   if (all === 0) return "No variables yet.";
   const names = formatCountOf(all, "variable");
   return shown === all ? names : `${shown.toLocaleString("en")} of ${names}`;

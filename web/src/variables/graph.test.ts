@@ -5,17 +5,17 @@ import { graphOf, withoutUnreadSignals } from "./graph";
 import { computeLayout } from "./layout";
 import { RerunDetector } from "./rerunDetector";
 
-const cellReactivity = (makes: string[], reads: string[], after: string[]) => ({
+const cellReactivityFields = (makes: string[], reads: string[], after: string[]) => ({
   signals_defined: makes,
   depends_on_signals: reads,
   depends_on_cells: after,
 });
 
 const sampleReactivity = {
-  a: cellReactivity(["a/least", "a/unread"], [], []),
-  b: cellReactivity([], ["a/least"], ["a"]),
-  c: cellReactivity([], ["large"], ["b", "d"]),
-  d: cellReactivity(["large"], [], []),
+  a: cellReactivityFields(["a/least", "a/unread"], [], []),
+  b: cellReactivityFields([], ["a/least"], ["a"]),
+  c: cellReactivityFields([], ["large"], ["b", "d"]),
+  d: cellReactivityFields(["large"], [], []),
 };
 
 describe("graphOf", () => {
@@ -33,13 +33,13 @@ describe("graphOf", () => {
   });
 
   it("withoutUnreadSignals leaves out signals that no cell reads", () => {
-    const drawn = withoutUnreadSignals(graphOf({ ...sampleReactivity, e: cellReactivity(["e/lonely"], [], []) }));
+    const drawn = withoutUnreadSignals(graphOf({ ...sampleReactivity, e: cellReactivityFields(["e/lonely"], [], []) }));
     expect(drawn.signals.map(({ name }) => name)).toEqual(["a/least", "large"]);
     expect(drawn.cells.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
   });
 
   it("has cells that are only dependencies, and accepts malformed summaries", () => {
-    expect(graphOf({ b: cellReactivity([], [], ["gone"]) }).cells.map(({ id }) => id)).toEqual(["b", "gone"]);
+    expect(graphOf({ b: cellReactivityFields([], [], ["gone"]) }).cells.map(({ id }) => id)).toEqual(["b", "gone"]);
     expect(graphOf({ x: null, y: { depends_on_cells: [1, "x", null, "x"], signals_defined: "s" } }).edges).toEqual([
       { from: "cell x", to: "cell y", kind: "writes" },
     ]);
@@ -54,7 +54,10 @@ describe("graphOf", () => {
     expect(lines.every(({ path }) => /^M[\d.,\s QL-]+$/.test(path))).toBe(true);
     expect(width).toBeGreaterThan(100);
     const circle = computeLayout(
-      graphOf({ __proto__x: cellReactivity(["s"], ["s", "t"], []), "": cellReactivity(["t"], ["s"], ["constructor"]) }),
+      graphOf({
+        __proto__x: cellReactivityFields(["s"], ["s", "t"], []),
+        "": cellReactivityFields(["t"], ["s"], ["constructor"]),
+      }),
     );
     expect(circle.boxes.size).toBe(5);
   });
@@ -62,7 +65,7 @@ describe("graphOf", () => {
   it("has straight lines from a cell that defines very many signals", () => {
     const names = Array.from({ length: 20 }, (_, n) => `s${n}`);
     const { lines } = computeLayout(
-      graphOf({ a: cellReactivity(names, [], []), b: cellReactivity([], ["s3"], ["a"]) }),
+      graphOf({ a: cellReactivityFields(names, [], []), b: cellReactivityFields([], ["s3"], ["a"]) }),
     );
     const made = lines.filter(({ kind }) => kind === "makes");
     expect(made.length).toBe(20);

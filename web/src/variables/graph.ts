@@ -5,7 +5,7 @@ import { isObject } from "../json/values";
 export interface Graph {
   cells: readonly CellNode[];
   signals: readonly SignalNode[];
-  edges: readonly Edge[];
+  edges: readonly GraphEdge[];
 }
 
 export interface CellNode {
@@ -25,18 +25,18 @@ export interface SignalNode {
 }
 
 /** An edge of the reactive graph. from and to are node ids, which cellNode and signalNode return. */
-export interface Edge {
+export interface GraphEdge {
   from: string;
   to: string;
   /** writes: the cell writes a signal that a third cell defines and the other one reads. */
   kind: "makes" | "reads" | "writes";
 }
 
-export function cellNode(id: string): string {
+export function cellNodeId(id: string): string {
   return `cell ${id}`;
 }
 
-export function signalNode(name: string): string {
+export function signalNodeId(name: string): string {
   return `signal ${name}`;
 }
 
@@ -45,19 +45,19 @@ export function signalNode(name: string): string {
  * are left out.
  */
 export function graphOf(reactivity: unknown): Graph {
-  const cells = Object.entries(isObject(reactivity) ? reactivity : {}).map(([id, told]) => cellOf(id, told));
+  const cells = Object.entries(isObject(reactivity) ? reactivity : {}).map(([id, told]) => cellNodeOf(id, told));
   const makers = new Map(cells.flatMap((cell) => cell.defines.map((name) => [name, cell.id] as const)));
   const readers = new Map<string, string[]>();
   for (const { id, reads } of cells) for (const name of reads) readers.set(name, [...(readers.get(name) ?? []), id]);
   const names = [...new Set([...makers.keys(), ...readers.keys()])];
   return {
-    cells: [...cells, ...missingCells(cells)],
+    cells: [...cells, ...missingCellNodes(cells)],
     signals: names.map((name) => ({ name, definedBy: makers.get(name) ?? null, readers: readers.get(name) ?? [] })),
     edges: cells.flatMap((cell) => edgesOf(cell, makers)),
   };
 }
 
-function cellOf(id: string, told: unknown): CellNode {
+function cellNodeOf(id: string, told: unknown): CellNode {
   const fields = isObject(told) ? told : {};
   return {
     id,
@@ -72,21 +72,21 @@ function uniqueStrings(value: unknown): string[] {
 }
 
 /** Returns nodes for cells that other cells depend on but that the kernel's summary does not list. */
-function missingCells(cells: readonly CellNode[]): CellNode[] {
+function missingCellNodes(cells: readonly CellNode[]): CellNode[] {
   const known = new Set(cells.map((cell) => cell.id));
   const others = new Set(cells.flatMap((cell) => cell.runsAfter).filter((id) => !known.has(id)));
   return [...others].map((id) => ({ id, defines: [], reads: [], runsAfter: [] }));
 }
 
-function edgesOf({ id, defines, reads, runsAfter }: CellNode, makers: ReadonlyMap<string, string>): Edge[] {
-  const to = cellNode(id);
+function edgesOf({ id, defines, reads, runsAfter }: CellNode, makers: ReadonlyMap<string, string>): GraphEdge[] {
+  const to = cellNodeId(id);
   const made = new Set(reads.map((name) => makers.get(name)));
   return [
-    ...defines.map((name): Edge => ({ from: to, to: signalNode(name), kind: "makes" })),
-    ...reads.map((name): Edge => ({ from: signalNode(name), to, kind: "reads" })),
+    ...defines.map((name): GraphEdge => ({ from: to, to: signalNodeId(name), kind: "makes" })),
+    ...reads.map((name): GraphEdge => ({ from: signalNodeId(name), to, kind: "reads" })),
     ...runsAfter
       .filter((other) => !made.has(other))
-      .map((other): Edge => ({ from: cellNode(other), to, kind: "writes" })),
+      .map((other): GraphEdge => ({ from: cellNodeId(other), to, kind: "writes" })),
   ];
 }
 
@@ -96,10 +96,10 @@ function edgesOf({ id, defines, reads, runsAfter }: CellNode, makers: ReadonlyMa
  */
 export function withoutUnreadSignals({ cells, signals, edges }: Graph): Graph {
   const read = signals.filter((signal) => signal.readers.length > 0);
-  const kept = new Set(read.map((signal) => signalNode(signal.name)));
+  const kept = new Set(read.map((signal) => signalNodeId(signal.name)));
   const lines = edges.filter((edge) => edge.kind !== "makes" || kept.has(edge.to));
   const tied = new Set(lines.flatMap((edge) => [edge.from, edge.to]));
-  return { cells: cells.filter((cell) => tied.has(cellNode(cell.id))), signals: read, edges: lines };
+  return { cells: cells.filter((cell) => tied.has(cellNodeId(cell.id))), signals: read, edges: lines };
 }
 
 /** Returns the label of a signal: its name, or for a widget the key within its cell. */

@@ -1,23 +1,23 @@
 import { graphlib, layout as place } from "@dagrejs/dagre";
-import { cellNode, type Edge, type Graph, signalNode } from "./graph";
+import { cellNodeId, type Graph, type GraphEdge, signalNodeId } from "./graph";
 
 /** Positions of a graph's nodes and lines, in pixels. */
 export interface Layout {
   width: number;
   height: number;
   /** By node id. */
-  boxes: ReadonlyMap<string, Box>;
-  lines: readonly Line[];
+  boxes: ReadonlyMap<string, NodeBox>;
+  lines: readonly EdgeLine[];
 }
 
-export interface Box {
+export interface NodeBox {
   left: number;
   top: number;
   width: number;
   height: number;
 }
 
-export interface Line extends Edge {
+export interface EdgeLine extends GraphEdge {
   /** An SVG path. */
   path: string;
 }
@@ -42,10 +42,10 @@ export function computeLayout({ cells, signals, edges }: Graph): Layout {
   const graph = new graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: "TB", ranker: "tight-tree", nodesep: 14, ranksep: 26, marginx: 12, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of cells) graph.setNode(cellNode(id), { ...cellSize });
-  for (const { name } of signals) graph.setNode(signalNode(name), { ...signalSize });
-  const made = countDefinedSignals(edges);
-  const straight = ({ from, kind }: Edge) => kind === "makes" && (made.get(from) ?? 0) > maxRoutedSignals;
+  for (const { id } of cells) graph.setNode(cellNodeId(id), { ...cellSize });
+  for (const { name } of signals) graph.setNode(signalNodeId(name), { ...signalSize });
+  const made = definedSignalCounts(edges);
+  const straight = ({ from, kind }: GraphEdge) => kind === "makes" && (made.get(from) ?? 0) > maxRoutedSignals;
   edges.forEach((edge, index) => {
     if (!straight(edge)) graph.setEdge(edge.from, edge.to, {}, String(index));
   });
@@ -56,13 +56,13 @@ export function computeLayout({ cells, signals, edges }: Graph): Layout {
     const points = straight(edge)
       ? straightLine(boxes.get(edge.from), boxes.get(edge.to))
       : graph.edge(edge.from, edge.to, String(index)).points;
-    return { ...edge, path: pathOf(points ?? []) };
+    return { ...edge, path: svgPathThrough(points ?? []) };
   });
   return { width, height, boxes, lines };
 }
 
 /** Counts the signals that each node defines. */
-function countDefinedSignals(edges: readonly Edge[]): Map<string, number> {
+function definedSignalCounts(edges: readonly GraphEdge[]): Map<string, number> {
   const made = new Map<string, number>();
   for (const { from, kind } of edges) if (kind === "makes") made.set(from, (made.get(from) ?? 0) + 1);
   return made;
@@ -72,7 +72,7 @@ function countDefinedSignals(edges: readonly Edge[]): Map<string, number> {
  * Returns the points of a straight line from the bottom of one box to the top of another; [] if a
  * box is missing.
  */
-function straightLine(from: Box | undefined, to: Box | undefined): Point[] {
+function straightLine(from: NodeBox | undefined, to: NodeBox | undefined): Point[] {
   if (from === undefined || to === undefined) return [];
   return [
     { x: from.left + from.width / 2, y: from.top + from.height },
@@ -80,12 +80,12 @@ function straightLine(from: Box | undefined, to: Box | undefined): Point[] {
   ];
 }
 
-function boxOf({ x = 0, y = 0, width = 0, height = 0 }: Partial<Point & Box>): Box {
+function boxOf({ x = 0, y = 0, width = 0, height = 0 }: Partial<Point & NodeBox>): NodeBox {
   return { left: x - width / 2, top: y - height / 2, width, height };
 }
 
 /** Returns an SVG path through points, with rounded corners. */
-function pathOf(points: readonly Point[]): string {
+function svgPathThrough(points: readonly Point[]): string {
   const [first, ...rest] = points;
   const last = rest.at(-1);
   if (first === undefined || last === undefined) return "";

@@ -18,12 +18,12 @@ export class RerunDetector {
   update(state: State, graph: Graph): string[] {
     this.#takeWidgets(state, graph);
     const begun = graph.cells.filter(({ id }) => this.#hasBegun(state, id));
-    begun.sort((a, b) => runSequenceOf(state, a.id) - runSequenceOf(state, b.id));
+    begun.sort((a, b) => lastRunSequencerOf(state, a.id) - lastRunSequencerOf(state, b.id));
     return begun.filter((cell) => this.#takeRun(cell)).map((cell) => cell.id);
   }
 
   #hasBegun(state: State, id: string): boolean {
-    const now = runSequenceOf(state, id);
+    const now = lastRunSequencerOf(state, id);
     const before = this.#sequencers.get(id);
     this.#sequencers.set(id, now);
     return before !== undefined && now !== before && now !== 0;
@@ -51,6 +51,6 @@ export class RerunDetector {
   }
 }
 
-function runSequenceOf({ notebook: { executions } }: State, id: string): number {
+function lastRunSequencerOf({ notebook: { executions } }: State, id: string): number {
   return executions[id]?.sequencer ?? 0;
 }

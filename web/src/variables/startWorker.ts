@@ -8,10 +8,10 @@ interface TrustedTypesAPI {
 const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypesAPI };
 
 // The Content-Security-Policy allows script addresses from this policy only.
-const policy = trustedTypes?.createPolicy("assay-worker", { createScriptURL: () => address });
+const workerScriptPolicy = trustedTypes?.createPolicy("assay-worker", { createScriptURL: () => address });
 
 /** Starts the worker that computes graph layouts; returns null if the browser has no workers. */
 export function startWorker(): Worker | null {
   if (typeof Worker === "undefined") return null;
-  return new Worker(policy?.createScriptURL(address) ?? address, { type: "module" });
+  return new Worker(workerScriptPolicy?.createScriptURL(address) ?? address, { type: "module" });
 }

@@ -16,15 +16,15 @@ export function useCellNames(): (id: string) => string {
  * Returns the title of a cell, else the first meaningful line of its code; "" if the cell is empty
  * or does not exist.
  */
-export function useCellText(id: string): string {
+export function useCellTitleOrLine(id: string): string {
   return useSelect(({ notebook: { cells } }) => {
     const cell = Object.hasOwn(cells, id) ? cells[id] : undefined;
-    return oneLine(cell?.title || meaningfulLine(cell?.source ?? ""), 80);
+    return oneLine(cell?.title || firstMeaningfulLine(cell?.source ?? ""), 80);
   });
 }
 
 /** Returns the first line of code that is not empty, an import or a comment; else the first line. */
-function meaningfulLine(source: string): string {
+function firstMeaningfulLine(source: string): string {
   const lines = source.slice(0, 4000).trimStart().split("\n");
   return lines.find((line) => !/^\s*(import\b|from\b|#|%|;|\/\/|$)/.test(line)) ?? lines[0] ?? "";
 }

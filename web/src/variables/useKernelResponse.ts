@@ -3,7 +3,7 @@ import type { State } from "../store/state";
 import { useStore } from "../store/store";
 import { useVisible } from "./useVisible";
 
-type Executions = State["notebook"]["executions"];
+type ExecutionsByCell = State["notebook"]["executions"];
 
 /** The newest response of the kernel to a repeated request, and the state of the request. */
 export interface KernelResponse<T> {
@@ -119,7 +119,7 @@ function onRunFinished(get: () => State, subscribe: (f: () => void) => () => voi
 }
 
 /** Reports whether a cell's run has finished between two states, even if it also started in between. */
-function hasRunFinished(before: Executions, now: Executions): boolean {
+function hasRunFinished(before: ExecutionsByCell, now: ExecutionsByCell): boolean {
   if (before === now) return false;
   return Object.entries(now).some(([id, run]) => {
     const old = before[id];

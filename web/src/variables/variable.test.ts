@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filterAndSort, reuseUnchanged, variablesOf } from "./variable";
+import { filterAndSortVariables, reuseUnchanged, variablesOf } from "./variable";
 
 const globalsSummary = {
   x10: { type: "int", repr: "3" },
@@ -79,7 +79,7 @@ describe("reuseUnchanged", () => {
 
 describe("filterAndSort", () => {
   const names = (text: string, order: "name" | "type" | "size", down = false) =>
-    filterAndSort(variablesOf(globalsSummary), text, order, down).map(({ name }) => name);
+    filterAndSortVariables(variablesOf(globalsSummary), text, order, down).map(({ name }) => name);
 
   it("sorts by name with numbers in numeric order, by type, and by size", () => {
     expect(names("", "name")).toEqual(["ad", "bad", "df", "s", "x9", "x10"]);

@@ -1,7 +1,7 @@
 import { formatCountOf } from "../format/format";
 import { anyList, number, read, string } from "../json/schema";
 import { type Fields, isObject } from "../json/values";
-import { collator, oneLine, showInvisible } from "../text/displayText";
+import { numericCollator, oneLine, showInvisible } from "../text/displayText";
 
 /** A variable of the kernel in the form in which the page displays it. */
 export interface Variable {
@@ -19,17 +19,17 @@ export interface Variable {
   isError: boolean;
   isSignal: boolean;
   /** Everything that the row does not show; null: it shows everything. */
-  details: DetailTable | null;
+  details: VariableDetailTables | null;
 }
 
-export interface DetailTable {
+export interface VariableDetailTables {
   /** The whole preview; "" if the row shows it. */
   text: string;
   /** Names with their types, each table under a heading. */
-  tables: readonly { heading: string; columns: readonly Column[] }[];
+  tables: readonly { heading: string; columns: readonly DataFrameColumn[] }[];
 }
 
-export interface Column {
+export interface DataFrameColumn {
   name: string;
   dtype: string;
 }
@@ -58,13 +58,13 @@ function variableOf(name: string, info: Fields): Variable {
   const isError = typeof info.error === "string";
   const text = isError ? read(string, info.error) : read(string, info.repr) || substituteRepr(info);
   const preview = oneLine(text, maxLineChars);
-  const tables = tablesOf(info);
+  const tables = detailTablesOf(info);
   const long = text.length > narrowLineChars || text.includes("\n");
   return {
     id: name,
     name: oneLine(name, 200),
     type: oneLine(read(string, info.type), 80) || "unknown",
-    ...sizeOf(info),
+    ...sizeOfVariable(info),
     preview,
     isError,
     isSignal: info.signal === true,
@@ -81,8 +81,8 @@ function substituteRepr(info: Fields): string {
     .join(", ");
 }
 
-function sizeOf(info: Fields): { size: string; count: number } {
-  const shape = shapeOf(info);
+function sizeOfVariable(info: Fields): { size: string; count: number } {
+  const shape = shapeOfVariable(info);
   if (shape.length > 0) {
     const count = shape.reduce((product, length) => product * length, 1);
     return { size: shape.length > 1 ? shape.join(" × ") : formatCountOf(count, "item"), count };
@@ -91,7 +91,7 @@ function sizeOf(info: Fields): { size: string; count: number } {
   return length === null ? { size: "", count: -1 } : { size: formatCountOf(length, "item"), count: length };
 }
 
-function shapeOf(info: Fields): number[] {
+function shapeOfVariable(info: Fields): number[] {
   const shape = Array.isArray(info.shape) ? info.shape : [info.n_obs, info.n_vars];
   const numbers = shape.map((value) => number.parse(value) ?? null).filter((length) => length !== null);
   return numbers.length === shape.length ? numbers.slice(0, 8) : [];
@@ -101,7 +101,7 @@ function shapeOf(info: Fields): number[] {
  * Returns the detail tables of a variable: the columns of a data frame and the annotations of
  * annotated data.
  */
-function tablesOf(info: Fields): DetailTable["tables"] {
+function detailTablesOf(info: Fields): VariableDetailTables["tables"] {
   const parts = [
     columnsTable("Columns", info.dtypes, info.columns, info.column_preview_truncated),
     columnsTable("By observation", info.obs_dtypes, undefined, info.obs_dtypes_truncated),
@@ -114,31 +114,36 @@ function tablesOf(info: Fields): DetailTable["tables"] {
 function columnsTable(what: string, dtypes: unknown, names: unknown, truncated: unknown) {
   const types = isObject(dtypes) ? dtypes : {};
   const all = Array.isArray(names) ? names : Object.keys(types);
-  const columns = all.slice(0, maxColumns).map((name) => column(name, types));
+  const columns = all.slice(0, maxColumns).map((name) => dataFrameColumn(name, types));
   const cut = truncated === true || all.length > maxColumns;
   return { heading: cut ? `${what}, the first ${columns.length}` : what, columns };
 }
 
-function column(name: unknown, types: Record<string, unknown>): Column {
+function dataFrameColumn(name: unknown, types: Record<string, unknown>): DataFrameColumn {
   const key = read(string, name);
   return { name: oneLine(key, 200), dtype: Object.hasOwn(types, key) ? oneLine(read(string, types[key]), 80) : "" };
 }
 
-export type SortKey = "name" | "type" | "size";
+export type VariableSortKey = "name" | "type" | "size";
 
 /**
  * Returns the variables whose name, type or preview contains a text, ignoring case, sorted by a
  * column; down reverses the order.
  */
-export function filterAndSort(variables: readonly Variable[], text: string, order: SortKey, down: boolean): Variable[] {
+export function filterAndSortVariables(
+  variables: readonly Variable[],
+  text: string,
+  order: VariableSortKey,
+  down: boolean,
+): Variable[] {
   const wanted = text.trim().toLowerCase();
   const found = variables.filter(({ name, type, preview }) =>
     [name, type, preview].some((part) => part.toLowerCase().includes(wanted)),
   );
-  const byName = (a: Variable, b: Variable) => collator.compare(a.name, b.name);
+  const byName = (a: Variable, b: Variable) => numericCollator.compare(a.name, b.name);
   const by = {
     name: byName,
-    type: (a: Variable, b: Variable) => collator.compare(a.type, b.type) || byName(a, b),
+    type: (a: Variable, b: Variable) => numericCollator.compare(a.type, b.type) || byName(a, b),
     size: (a: Variable, b: Variable) => a.count - b.count || byName(a, b),
   }[order];
   return found.sort((a, b) => (down ? by(b, a) : by(a, b)));

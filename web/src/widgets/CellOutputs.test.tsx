@@ -7,7 +7,7 @@ import { CellOutputs } from "./CellOutputs";
 
 const streamOutput = (text: string): Output => ({ output_type: "stream", name: "stdout", text });
 
-function run(outputs: readonly Output[]): Execution {
+function executionWithOutputs(outputs: readonly Output[]): Execution {
   return { status: "ran", pending: false, started: false, sequencer: 1, count: 1, outputs, widgets: {} };
 }
 
@@ -17,7 +17,10 @@ test("CellOutputs shows the outputs of its cell as they arrive", () => {
     act(() =>
       store.update((s) => ({
         ...s,
-        notebook: { ...s.notebook, executions: { ...s.notebook.executions, [id]: run([streamOutput(text)]) } },
+        notebook: {
+          ...s.notebook,
+          executions: { ...s.notebook.executions, [id]: executionWithOutputs([streamOutput(text)]) },
+        },
       })),
     );
   const { container } = render(

@@ -1,17 +1,17 @@
 import { useId } from "react";
-import { FieldTexts } from "./Field";
+import { WidgetFieldTexts } from "./Field";
 import styles from "./Field.module.css";
 import { Note } from "./Note";
 import { useWidgetControl } from "./useWidgetControl";
 import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
-import { appearanceOf, widgetNameOf } from "./widgetTexts";
+import { appearanceTextsOf, widgetNameOf } from "./widgetTexts";
 
 /** Renders a checkbox widget, whose value is a boolean. */
 export function Checkbox({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const about = useId();
-  const { detail, description } = appearanceOf(widget);
+  const { detail, description } = appearanceTextsOf(widget);
   const known = typeof control.value === "boolean" || control.value === null || control.value === undefined;
   return (
     <div className={styles.field}>
@@ -29,7 +29,7 @@ export function Checkbox({ cellId, widgetKey, widget }: WidgetProps) {
       </label>
       {description !== "" && <p className={styles.helpText}>{description}</p>}
       {!known && <Note>{valueText(control.value)} is neither true nor false.</Note>}
-      <FieldTexts id={about} widget={widget} control={control} />
+      <WidgetFieldTexts id={about} widget={widget} control={control} />
     </div>
   );
 }

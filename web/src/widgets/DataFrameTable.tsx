@@ -7,7 +7,7 @@ import styles from "./Field.module.css";
 import { Note } from "./Note";
 import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
-import { appearanceOf, widgetLabelOf, widgetNameOf } from "./widgetTexts";
+import { appearanceTextsOf, widgetLabelOf, widgetNameOf } from "./widgetTexts";
 
 const maxRows = 100;
 const maxColumns = 100;
@@ -26,7 +26,7 @@ export function DataFrameTable({ widgetKey, widget }: WidgetProps) {
     .map((row) => read(anyList, row));
   const dtypes = read(anyObject, widget.dtypes);
   const names = read(anyList, widget.columns);
-  const { description, help, placeholder } = appearanceOf(widget);
+  const { description, help, placeholder } = appearanceTextsOf(widget);
   return (
     <div className={styles.figure}>
       {widgetLabelOf(widget) !== "" && <div className={styles.label}>{widgetLabelOf(widget)}</div>}
@@ -44,7 +44,7 @@ export function DataFrameTable({ widgetKey, widget }: WidgetProps) {
                   // biome-ignore lint/suspicious/noArrayIndexKey: columns may have the same name
                   <th key={index} scope="col">
                     {name}
-                    <span className={tableStyles.dtype}>{dtypeOf(dtypes, names[index])}</span>
+                    <span className={tableStyles.dtype}>{dtypeOfColumn(dtypes, names[index])}</span>
                   </th>
                 ))}
               </tr>
@@ -72,7 +72,7 @@ export function DataFrameTable({ widgetKey, widget }: WidgetProps) {
 }
 
 /** Returns the dtype of a column for display; "" if it is unknown. */
-function dtypeOf(dtypes: Readonly<Record<string, unknown>>, name: unknown): string {
+function dtypeOfColumn(dtypes: Readonly<Record<string, unknown>>, name: unknown): string {
   const dtype = typeof name === "string" && Object.hasOwn(dtypes, name) ? dtypes[name] : "";
   return typeof dtype === "string" ? oneLine(dtype, 40) : "";
 }

@@ -2,7 +2,7 @@ import { type ReactNode, useId } from "react";
 import type { Widget } from "../protocol/messages";
 import styles from "./Field.module.css";
 import type { WidgetControl } from "./useWidgetControl";
-import { appearanceOf, widgetLabelOf, widgetNameOf } from "./widgetTexts";
+import { appearanceTextsOf, widgetLabelOf, widgetNameOf } from "./widgetTexts";
 
 interface Props {
   widgetKey: string;
@@ -18,7 +18,7 @@ interface Props {
 export function Field({ widgetKey, widget, control, isGroup = false, children }: Props) {
   const id = useId();
   const describedBy = `${id}about`;
-  const { detail, description } = appearanceOf(widget);
+  const { detail, description } = appearanceTextsOf(widget);
   const label = (
     <>
       <span className={widgetLabelOf(widget) === "" ? "visually-hidden" : ""}>{widgetNameOf(widget, widgetKey)}</span>
@@ -30,7 +30,7 @@ export function Field({ widgetKey, widget, control, isGroup = false, children }:
     <>
       {description !== "" && <p className={styles.helpText}>{description}</p>}
       {children({ id, describedBy })}
-      <FieldTexts id={describedBy} widget={widget} control={control} />
+      <WidgetFieldTexts id={describedBy} widget={widget} control={control} />
     </>
   );
   if (isGroup) {
@@ -52,8 +52,8 @@ export function Field({ widgetKey, widget, control, isGroup = false, children }:
 }
 
 /** Renders the texts below a widget's control: help, error, refusal, and what it waits for. */
-export function FieldTexts({ id, widget, control }: { id: string; widget: Widget; control: WidgetControl }) {
-  const { help, error } = appearanceOf(widget);
+export function WidgetFieldTexts({ id, widget, control }: { id: string; widget: Widget; control: WidgetControl }) {
+  const { help, error } = appearanceTextsOf(widget);
   return (
     <div id={id} className={styles.fieldTexts}>
       {control.disabledReason !== "" && <p className="visually-hidden">{control.disabledReason}</p>}

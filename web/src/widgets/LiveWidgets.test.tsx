@@ -13,7 +13,7 @@ vi.mock("../outputs/OutputList", () => ({
 }));
 vi.mock("../outputs/Markdown", () => ({ Markdown: ({ source }: { source: string }) => <p>markdown: {source}</p> }));
 
-type States = Record<string, unknown>;
+type WidgetStatesByKey = Record<string, unknown>;
 
 const idleExecution: Execution = {
   status: "ran",
@@ -28,7 +28,7 @@ const idleExecution: Execution = {
 /** Changes fields of a cell's run. Widgets are given by their key within the cell. */
 function changeExecution(
   store: Store,
-  { widgets, ...fields }: Partial<Omit<Execution, "widgets">> & { widgets?: States },
+  { widgets, ...fields }: Partial<Omit<Execution, "widgets">> & { widgets?: WidgetStatesByKey },
   id = "c",
 ) {
   store.update((state) => {
@@ -40,7 +40,7 @@ function changeExecution(
   });
 }
 
-function renderWidgets(widgets: States, { commands = true, canRun = true, runProblem = "" } = {}) {
+function renderWidgets(widgets: WidgetStatesByKey, { commands = true, canRun = true, runProblem = "" } = {}) {
   const store = createStore(initialState);
   changeExecution(store, { widgets });
   const setWidget = vi.fn((_key: string, _value: unknown) => Promise.resolve());
@@ -49,7 +49,7 @@ function renderWidgets(widgets: States, { commands = true, canRun = true, runPro
     <StoreProvider value={store}>
       <CommandsProvider value={commands ? offered : null}>
         <LiveWidgets cellId="c" />
-        <Rest />
+        <OutputsLeftCount />
       </CommandsProvider>
     </StoreProvider>,
   );
@@ -57,7 +57,7 @@ function renderWidgets(widgets: States, { commands = true, canRun = true, runPro
 }
 
 /** Shows how many outputs are not shown by widgets. */
-function Rest() {
+function OutputsLeftCount() {
   return <p>{useOutputsWithoutPlots("c")?.length ?? 0} left</p>;
 }
 

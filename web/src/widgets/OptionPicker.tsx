@@ -4,11 +4,11 @@ import { Button } from "../ui/Button";
 import styles from "./OptionPicker.module.css";
 import { OptionSearch } from "./OptionSearch";
 import { findOption, type WidgetOption } from "./options";
-import type { ChoiceProps } from "./Select";
+import type { SingleChoiceProps } from "./Select";
 import { valueText } from "./valueText";
 
 /** Renders a button that shows the selected option and opens a searchable list of all options. */
-export function OptionPicker({ id, describedBy, options, control, required, placeholder }: ChoiceProps) {
+export function OptionPicker({ id, describedBy, options, control, required, placeholder }: SingleChoiceProps) {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const chosen = findOption(options, control.value);

@@ -3,12 +3,12 @@ import styles from "./Field.module.css";
 import { Note } from "./Note";
 import { usePlotOutputs } from "./useWidgets";
 import type { WidgetProps } from "./WidgetView";
-import { appearanceOf, widgetLabelOf } from "./widgetTexts";
+import { appearanceTextsOf, widgetLabelOf } from "./widgetTexts";
 
 /** Renders a plot widget: the cell's output whose display id is in the widget's state, or is its key. */
 export function PlotWidget({ cellId, widgetKey, widget }: WidgetProps) {
   const outputs = usePlotOutputs(cellId, widgetKey, widget);
-  const { description, help, placeholder } = appearanceOf(widget);
+  const { description, help, placeholder } = appearanceTextsOf(widget);
   const none =
     widget.display_id === null ? placeholder || "There is no figure yet." : "The figure is no longer available.";
   return (

@@ -1,16 +1,16 @@
 import { useId } from "react";
 import { Button } from "../ui/Button";
-import { FieldTexts } from "./Field";
+import { WidgetFieldTexts } from "./Field";
 import styles from "./Field.module.css";
 import { useWidgetControl } from "./useWidgetControl";
 import type { WidgetProps } from "./WidgetView";
-import { appearanceOf, widgetNameOf } from "./widgetTexts";
+import { appearanceTextsOf, widgetNameOf } from "./widgetTexts";
 
 /** Renders a button widget. Pressing it makes the kernel run the cells that read the button. */
 export function PressButton({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const about = useId();
-  const { detail, description } = appearanceOf(widget);
+  const { detail, description } = appearanceTextsOf(widget);
   return (
     <div className={styles.field}>
       {description !== "" && <p className={styles.helpText}>{description}</p>}
@@ -26,7 +26,7 @@ export function PressButton({ cellId, widgetKey, widget }: WidgetProps) {
         {detail !== "" && <span className={styles.detail}>{detail}</span>}
         {widget.readonly === true && <span className={styles.detail}>read-only</span>}
       </div>
-      <FieldTexts id={about} widget={widget} control={control} />
+      <WidgetFieldTexts id={about} widget={widget} control={control} />
     </div>
   );
 }

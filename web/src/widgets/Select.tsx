@@ -6,7 +6,7 @@ import { findOption, optionsOf, type WidgetOption } from "./options";
 import { useWidgetControl, type WidgetControl } from "./useWidgetControl";
 import { valueText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
-import { appearanceOf } from "./widgetTexts";
+import { appearanceTextsOf } from "./widgetTexts";
 
 /** How many options a native select or radio group may have; for more options, a searchable list is used. */
 export const maxNativeOptions = 60;
@@ -15,7 +15,7 @@ export const maxNativeOptions = 60;
 export function Select({ cellId, widgetKey, widget }: WidgetProps) {
   const control = useWidgetControl(cellId, widgetKey, widget);
   const options = useMemo(() => optionsOf(widget), [widget]);
-  const { placeholder } = appearanceOf(widget);
+  const { placeholder } = appearanceTextsOf(widget);
   const props = { options, control, required: widget.required === true, placeholder };
   return (
     <Field widgetKey={widgetKey} widget={widget} control={control}>
@@ -27,7 +27,7 @@ export function Select({ cellId, widgetKey, widget }: WidgetProps) {
 }
 
 /** The props of a control that selects one option. */
-export interface ChoiceProps {
+export interface SingleChoiceProps {
   id: string;
   describedBy: string;
   options: readonly WidgetOption[];
@@ -38,15 +38,15 @@ export interface ChoiceProps {
 }
 
 /** Values of the options of the native select that stand for no selection and for a value that is not an option. */
-const noneValue = "none";
-const unknownValue = "other";
+const noSelectionOptionValue = "none";
+const unknownOptionValue = "other";
 
 /** Renders a select element. Its option values are the indexes of the options. */
-function NativeSelect({ id, describedBy, options, control, required, placeholder }: ChoiceProps) {
+function NativeSelect({ id, describedBy, options, control, required, placeholder }: SingleChoiceProps) {
   const chosen = findOption(options, control.value);
   const empty = control.value === null || control.value === undefined;
-  const value = chosen ? String(chosen.index) : empty ? noneValue : unknownValue;
-  const choose = (text: string) => control.set(text === noneValue ? null : options[Number(text)]?.value);
+  const value = chosen ? String(chosen.index) : empty ? noSelectionOptionValue : unknownOptionValue;
+  const choose = (text: string) => control.set(text === noSelectionOptionValue ? null : options[Number(text)]?.value);
   return (
     <select
       id={id}
@@ -57,13 +57,13 @@ function NativeSelect({ id, describedBy, options, control, required, placeholder
       value={value}
       onChange={(event) => choose(event.target.value)}
     >
-      {(value === noneValue || (!required && !findOption(options, null))) && (
-        <option value={noneValue} disabled={required}>
+      {(value === noSelectionOptionValue || (!required && !findOption(options, null))) && (
+        <option value={noSelectionOptionValue} disabled={required}>
           {placeholder || "—"}
         </option>
       )}
-      {value === unknownValue && (
-        <option value={unknownValue} disabled>
+      {value === unknownOptionValue && (
+        <option value={unknownOptionValue} disabled>
           {valueText(control.value)} (not an option)
         </option>
       )}

@@ -8,7 +8,7 @@ import styles from "./SliderTrack.module.css";
 import { formatSliderValue, sliderMarksOf, sliderScaleOf, trackPositionOf } from "./sliderScale";
 import { useWidgetControl } from "./useWidgetControl";
 import type { WidgetProps } from "./WidgetView";
-import { appearanceOf } from "./widgetTexts";
+import { appearanceTextsOf } from "./widgetTexts";
 
 /** Minimum milliseconds between two values that are sent while a thumb is dragged. */
 export const dragSendInterval = 100;
@@ -23,7 +23,7 @@ export function Slider({ cellId, widgetKey, widget }: WidgetProps) {
     <Field widgetKey={widgetKey} widget={widget} control={control}>
       {({ id, describedBy }) => {
         if (typeof scale === "string") {
-          const { placeholder } = appearanceOf(widget);
+          const { placeholder } = appearanceTextsOf(widget);
           const props = { id, describedBy, placeholder, value: control.value, disabledReason: control.disabledReason };
           return (
             <>

@@ -1,5 +1,5 @@
 import styles from "./SliderTrack.module.css";
-import { logSteps, type SliderScale, trackPositionOf, valueAtTrackPosition } from "./sliderScale";
+import { logarithmicSliderSteps, type SliderScale, trackPositionOf, valueAtTrackPosition } from "./sliderScale";
 
 interface Props {
   id?: string | undefined;
@@ -37,7 +37,12 @@ export function SliderThumb({
 }: Props) {
   const { min, max, step, isLogarithmic } = scale;
   const ends = isLogarithmic
-    ? { min: 0, max: logSteps, step: 1, value: Math.round(trackPositionOf(scale, value) * logSteps) }
+    ? {
+        min: 0,
+        max: logarithmicSliderSteps,
+        step: 1,
+        value: Math.round(trackPositionOf(scale, value) * logarithmicSliderSteps),
+      }
     : { min, max, step, value };
   const side =
     pair === undefined ? "" : pair === "front" ? `${styles.pairedThumb} ${styles.frontThumb}` : styles.pairedThumb;
@@ -54,7 +59,7 @@ export function SliderThumb({
       title={disabledReason || text}
       onChange={({ target }) => {
         const number = Number(target.value);
-        onChange(isLogarithmic ? valueAtTrackPosition(scale, number / logSteps, roundsToStep) : number);
+        onChange(isLogarithmic ? valueAtTrackPosition(scale, number / logarithmicSliderSteps, roundsToStep) : number);
       }}
       onPointerUp={onRelease}
       onKeyUp={onRelease}

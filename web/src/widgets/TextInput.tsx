@@ -4,7 +4,7 @@ import styles from "./Field.module.css";
 import { useWidgetControl } from "./useWidgetControl";
 import { jsonText } from "./valueText";
 import type { WidgetProps } from "./WidgetView";
-import { appearanceOf } from "./widgetTexts";
+import { appearanceTextsOf } from "./widgetTexts";
 
 const typingDelay = 500; // milliseconds after the last key until the text is sent
 
@@ -33,7 +33,7 @@ export function TextInput({ cellId, widgetKey, widget }: WidgetProps) {
     className: styles.input,
     disabled: control.disabledReason !== "",
     title: control.disabledReason,
-    placeholder: appearanceOf(widget).placeholder,
+    placeholder: appearanceTextsOf(widget).placeholder,
     value: text,
     onBlur: () => send.current(),
     onCompositionStart: () => setComposing(true),

@@ -12,7 +12,7 @@ export interface SliderScale {
 }
 
 /** Number of steps of the range input that a logarithmic slider uses. */
-export const logSteps = 1000;
+export const logarithmicSliderSteps = 1000;
 
 /** Returns the scale of a slider's state. Without two valid bounds, returns a sentence that names the bound or the problem; "" if there is no bound. */
 export function sliderScaleOf(widget: Widget): SliderScale | string {
@@ -88,7 +88,7 @@ export interface SliderMark {
   text: string;
 }
 
-const maxMarks = 50;
+const maxSliderMarks = 50;
 
 /** Returns the first 50 marks of a slider's state that are on its scale, from left to right. */
 export function sliderMarksOf(widget: Widget, scale: SliderScale): SliderMark[] {
@@ -97,7 +97,7 @@ export function sliderMarksOf(widget: Widget, scale: SliderScale): SliderMark[] 
     const value = key.trim() === "" ? Number.NaN : Number(key);
     if (!(value >= scale.min && value <= scale.max)) continue;
     marks.push({ value, position: trackPositionOf(scale, value), text: valueText(text, 40) });
-    if (marks.length === maxMarks) break;
+    if (marks.length === maxSliderMarks) break;
   }
   return marks.sort((a, b) => a.position - b.position);
 }

@@ -4,7 +4,12 @@ import type { Widget } from "../protocol/messages";
 import type { State } from "../store/state";
 import { type Store, useSelect, useStore } from "../store/store";
 import { jsonText } from "./valueText";
-import { createWidgetSetting, type SetOptions, type SettingView, type WidgetSetting } from "./widgetSetting";
+import {
+  createWidgetSetting,
+  type SendValueOptions,
+  type WidgetSetting,
+  type WidgetSettingView,
+} from "./widgetSetting";
 
 /** What a widget's component needs to show and set the widget's value. */
 export interface WidgetControl {
@@ -17,12 +22,12 @@ export interface WidgetControl {
   /** A sentence about what setting the value waits for, if it has waited for more than a second; else "". */
   waitingText: string;
   /** Sets the value. Does nothing if the value cannot be set. */
-  set(value: unknown, how?: Omit<SetOptions, "send">): void;
+  set(value: unknown, how?: Omit<SendValueOptions, "send">): void;
   /** Sends a value that waits for the minimum interval at once. */
   flush(): void;
 }
 
-const waitingDelay = 1000; // milliseconds after which waitingText is shown
+const waitingTextDelay = 1000; // milliseconds after which waitingText is shown
 
 // Settings outlive their controls, which are unmounted when they scroll out of view.
 const settingsByStore = new WeakMap<Store, Map<string, WidgetSetting>>();
@@ -50,7 +55,7 @@ export function useWidgetControl(cellId: string, key: string, widget: Widget): W
 }
 
 /** Returns why the kernel refused the widget's last value; "" if it did not, or has reported another value since. */
-function refusalTextOf({ refusal }: SettingView, widget: Widget): string {
+function refusalTextOf({ refusal }: WidgetSettingView, widget: Widget): string {
   return refusal !== null && refusal.kernelValueJson === jsonText(widget.value) ? refusal.text : "";
 }
 
@@ -74,7 +79,7 @@ function useHasLasted(lasting: boolean): boolean {
   const [late, setLate] = useState(false);
   useEffect(() => {
     if (!lasting) return;
-    const timer = setTimeout(() => setLate(true), waitingDelay);
+    const timer = setTimeout(() => setLate(true), waitingTextDelay);
     return () => {
       clearTimeout(timer);
       setLate(false);

@@ -16,12 +16,12 @@ export function useWidgets(cellId: string): WidgetsByKey {
   const currentWidgets = useSelect((state) => state.notebook.executions[cellId]?.widgets ?? noWidgets);
   const running = useSelect((state) => state.notebook.executions[cellId]?.started ?? false);
   const shownWidgets = useRef<{ cellId: string; widgets: WidgetsByKey }>({ cellId, widgets: currentWidgets });
-  const keep = running && shownWidgets.current.cellId === cellId && isEmpty(currentWidgets);
+  const keep = running && shownWidgets.current.cellId === cellId && hasNoWidgets(currentWidgets);
   if (!keep) shownWidgets.current = { cellId, widgets: currentWidgets };
   return shownWidgets.current.widgets;
 }
 
-function isEmpty(widgets: WidgetsByKey): boolean {
+function hasNoWidgets(widgets: WidgetsByKey): boolean {
   for (const _ in widgets) return false;
   return true;
 }

@@ -1,16 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createWidgetSetting, type WidgetSetting } from "./widgetSetting";
 
-interface Sent {
+interface SentValue {
   value: unknown;
   accept: () => Promise<void>;
   refuse: (text: string) => Promise<void>;
 }
 
 /** Returns a fake kernel whose responses and reported values the test controls. */
-function kernel(first: unknown) {
+function createFakeKernel(first: unknown) {
   const listeners = new Set<() => void>();
-  const sent: Sent[] = [];
+  const sent: SentValue[] = [];
   let word: { value: unknown } | null = { value: first };
   const state = { idle: true };
   const source = {
@@ -69,7 +69,7 @@ describe("createSetting", () => {
   });
 
   it("shows the set value until the kernel reports it", async () => {
-    const k = kernel(1);
+    const k = createFakeKernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(5, { send: k.send });
     expect(setting.view()).toEqual({ requested: { value: 5 }, phase: "sent", refusal: null });
@@ -81,7 +81,7 @@ describe("createSetting", () => {
   });
 
   it("shows the kernel's value and the reason when a value is refused", async () => {
-    const k = kernel(1);
+    const k = createFakeKernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(500, { send: k.send });
     await k.sent[0]?.refuse("500 is above max, 9");
@@ -95,7 +95,7 @@ describe("createSetting", () => {
   });
 
   it("treats a send that throws as a refusal", async () => {
-    const setting = createWidgetSetting(kernel(1).source);
+    const setting = createWidgetSetting(createFakeKernel(1).source);
     setting.set(2, {
       send: () => {
         throw new Error("not connected");
@@ -106,7 +106,7 @@ describe("createSetting", () => {
   });
 
   it("ignores the response to an older value", async () => {
-    const k = kernel(1);
+    const k = createFakeKernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(2, { send: k.send });
     setting.set(3, { send: k.send });
@@ -116,7 +116,7 @@ describe("createSetting", () => {
   });
 
   it("ignores the report of an older value", async () => {
-    const k = kernel(1);
+    const k = createFakeKernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(2, { send: k.send });
     setting.set(3, { send: k.send });
@@ -129,7 +129,7 @@ describe("createSetting", () => {
   });
 
   it("shows a value that somebody else set after its own was accepted", async () => {
-    const k = kernel(1);
+    const k = createFakeKernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(2, { send: k.send });
     k.tell(7);
@@ -140,7 +140,7 @@ describe("createSetting", () => {
   });
 
   it("does not wait for a report of a value that the kernel already has", async () => {
-    const k = kernel(1);
+    const k = createFakeKernel(1);
     const setting = createWidgetSetting(k.source);
     setting.set(1, { send: k.send });
     await k.sent[0]?.accept();
@@ -148,7 +148,7 @@ describe("createSetting", () => {
   });
 
   it("shows an accepted value while a cell runs and for two seconds after", async () => {
-    const k = kernel(1);
+    const k = createFakeKernel(1);
     const setting = createWidgetSetting(k.source);
     k.run(true);
     setting.set(2, { send: k.send });
@@ -163,7 +163,7 @@ describe("createSetting", () => {
   });
 
   it("keeps the minimum interval between sends and always sends the last value", async () => {
-    const k = kernel(0);
+    const k = createFakeKernel(0);
     const setting = createWidgetSetting(k.source);
     for (let value = 1; value <= 25; value++) {
       setting.set(value, { send: k.send, minSendInterval: 100 });
@@ -174,7 +174,7 @@ describe("createSetting", () => {
   });
 
   it("flush sends a waiting value at once, and only once", async () => {
-    const k = kernel(0);
+    const k = createFakeKernel(0);
     const setting = createWidgetSetting(k.source);
     setting.set(1, { send: k.send, minSendInterval: 100 });
     setting.set(2, { send: k.send, minSendInterval: 100 });
@@ -185,7 +185,7 @@ describe("createSetting", () => {
   });
 
   it("ignores a response while a newer value is not sent yet", async () => {
-    const k = kernel(0);
+    const k = createFakeKernel(0);
     const setting = createWidgetSetting(k.source);
     setting.set(1, { send: k.send, minSendInterval: 100 });
     setting.set(2, { send: k.send, minSendInterval: 100 });
@@ -195,7 +195,7 @@ describe("createSetting", () => {
   });
 
   it("finishes a button press when it is accepted, and shows no value for it", async () => {
-    const k = kernel(0);
+    const k = createFakeKernel(0);
     const setting = createWidgetSetting(k.source);
     setting.set(true, { send: k.send, isPress: true });
     expect(setting.view()).toEqual({ requested: null, phase: "sent", refusal: null });

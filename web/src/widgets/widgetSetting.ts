@@ -1,7 +1,7 @@
 import { jsonText } from "./valueText";
 
 /** The state of setting a widget's value, for its control to show. */
-export interface SettingView {
+export interface WidgetSettingView {
   /** The value that the user has set, until the kernel reports it; null: the control shows the kernel's value. */
   requested: { value: unknown } | null;
   /** idle: nothing is being set. sent: the kernel has not responded. accepted: the kernel has accepted the value but not reported it yet. */
@@ -21,7 +21,7 @@ export interface WidgetValueSource {
 }
 
 /** How a value is sent to the kernel. */
-export interface SetOptions {
+export interface SendValueOptions {
   /** Sends a value; rejects if the kernel refuses it or it cannot be sent. */
   send: (value: unknown) => Promise<void>;
   /** Minimum milliseconds between two sends; of the values in between only the last is sent. Default 0. */
@@ -33,16 +33,16 @@ export interface SetOptions {
 /** Sets the value of one widget in the kernel, and tracks a value until the kernel has reported or refused it. */
 export interface WidgetSetting {
   /** Returns the current state, for display. */
-  view(): SettingView;
+  view(): WidgetSettingView;
   /** Calls f after each change of the state, until the returned function is called. */
   subscribe(f: () => void): () => void;
   /** Shows a value and sends it, at once or after the minimum interval. It replaces a value that is not sent yet. */
-  set(value: unknown, how: SetOptions): void;
+  set(value: unknown, how: SendValueOptions): void;
   /** Sends a value that waits for the minimum interval at once; does nothing if there is none. */
   flush(): void;
 }
 
-const idleView: SettingView = { requested: null, phase: "idle", refusal: null };
+const idleView: WidgetSettingView = { requested: null, phase: "idle", refusal: null };
 
 /** Milliseconds for which an accepted value is shown while the kernel is idle and does not report it. */
 const unreportedTimeout = 2000;
@@ -57,7 +57,7 @@ const unreportedTimeout = 2000;
  */
 export function createWidgetSetting(source: WidgetValueSource): WidgetSetting {
   let view = idleView;
-  let setOptions: SetOptions | null = null;
+  let setOptions: SendValueOptions | null = null;
   let value: unknown; // the last requested value
   let lastSendNumber = 0; // number of the last send
   let sentAt = Number.NEGATIVE_INFINITY;
@@ -70,7 +70,7 @@ export function createWidgetSetting(source: WidgetValueSource): WidgetSetting {
   let unsubscribe: (() => void) | null = null;
   const listeners = new Set<() => void>();
 
-  const setView = (next: SettingView) => {
+  const setView = (next: WidgetSettingView) => {
     view = next;
     for (const f of [...listeners]) f();
   };
@@ -167,7 +167,7 @@ export function createWidgetSetting(source: WidgetValueSource): WidgetSetting {
 }
 
 /** Sends a value. Resolves to null if it was accepted, else to the reason why it was refused. Never rejects. */
-async function refusalOfSend(send: SetOptions["send"], value: unknown): Promise<string | null> {
+async function refusalOfSend(send: SendValueOptions["send"], value: unknown): Promise<string | null> {
   try {
     await send(value);
     return null;

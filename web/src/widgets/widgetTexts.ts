@@ -13,7 +13,7 @@ export function widgetNameOf(widget: Widget, key: string): string {
 }
 
 /** The texts in the appearance of a widget's state; "" for those that are absent. */
-export interface Appearance {
+export interface AppearanceTexts {
   /** Shown beside the label, such as a unit. */
   detail: string;
   /** Shown below the label. */
@@ -28,7 +28,7 @@ export interface Appearance {
 const maxTextLength = 2000; // maximum characters of one of them
 
 /** Returns the texts in the appearance of a widget's state, each on one line and at most 2000 characters long. */
-export function appearanceOf(widget: Widget): Appearance {
+export function appearanceTextsOf(widget: Widget): AppearanceTexts {
   const fields = read(anyObject, widget.appearance);
   const text = (name: string) => oneLine(read(string, fields[name]), maxTextLength);
   return {

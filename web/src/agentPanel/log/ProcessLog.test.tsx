@@ -1,7 +1,7 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeSocket } from "../../api/fakeSocket";
-import { messageOf } from "../../protocol/fakeMessages";
+import { messageFromJSON } from "../../protocol/fakeMessages";
 import type { Hop, OutgoingMessage } from "../../protocol/messages";
 import { createStore, StoreProvider } from "../../store/store";
 import { ProcessLog } from "./ProcessLog";
@@ -27,7 +27,7 @@ function renderLog({ attempt = false, refused = "" } = {}) {
   const store = createStore();
   let seq = 0;
   const applyMessage = (msg: OutgoingMessage, hop: Hop = "agent>server") =>
-    act(() => store.apply([{ seq: ++seq, hop, msg: messageOf(msg) }]));
+    act(() => store.apply([{ seq: ++seq, hop, msg: messageFromJSON(msg) }]));
   const element = (refusal = refused) => (
     <StoreProvider value={store}>
       <ProcessLog session="a b" attempt={attempt} refused={refusal} />

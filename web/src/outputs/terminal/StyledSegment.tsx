@@ -1,11 +1,11 @@
 import type { CSSProperties } from "react";
-import type { Segment } from "./line";
+import type { TextSegment } from "./line";
 import styles from "./StyledSegment.module.css";
 import { useTextRenderer } from "./textRenderer";
 import type { Color, TextStyle } from "./textStyle";
 
 /** Shows a segment of terminal text in its style. Colours are adapted to the theme so that the text stays readable. */
-export function StyledSegment({ segment: { text, style } }: { segment: Segment }) {
+export function StyledSegment({ segment: { text, style } }: { segment: TextSegment }) {
   const Words = useTextRenderer();
   if (style === null) return <Words text={text} />;
   const look = { className: classesOf(style), style: colorsOf(style) };

@@ -13,11 +13,11 @@ const maxSequenceLength = 4096;
 const csiPattern = /\x1b\[([0-?]*)[ -/]*([@-~])/y;
 const unfinishedCsiPattern = /\x1b(?:\[[0-?]*[ -/]*)?$/y;
 /** Matches OSC, DCS, APC, PM and SOS: a string that BEL or ESC \ ends. */
-const stringPattern = /\x1b([\]P_^X])([^\x07\x1b]*)(?:\x07|\x1b\\)/y;
-const unfinishedStringPattern = /\x1b[\]P_^X][^\x07\x1b]*\x1b?$/y;
+const stringSequencePattern = /\x1b([\]P_^X])([^\x07\x1b]*)(?:\x07|\x1b\\)/y;
+const unfinishedStringSequencePattern = /\x1b[\]P_^X][^\x07\x1b]*\x1b?$/y;
 /** Matches sequences without parameters: selecting a character set, or a mode by one letter. */
-const shortPattern = /\x1b(?:[()*+][0-9A-Za-z]|[78=>cDEHMNOZ])/y;
-const unfinishedShortPattern = /\x1b[()*+]$/y;
+const shortSequencePattern = /\x1b(?:[()*+][0-9A-Za-z]|[78=>cDEHMNOZ])/y;
+const unfinishedShortSequencePattern = /\x1b[()*+]$/y;
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: they are what is looked for
 
 /**
@@ -26,20 +26,20 @@ const unfinishedShortPattern = /\x1b[()*+]$/y;
  */
 export function parseSequenceAt(source: string, at: number): { sequence: EscapeSequence; length: number } {
   const none: EscapeSequence = { kind: "none" };
-  const control = matchAt(csiPattern, source, at);
+  const control = matchPatternAt(csiPattern, source, at);
   if (control) {
     const [all, parameters = "", command = ""] = control;
     return { sequence: { kind: "csi", parameters, command }, length: all.length };
   }
-  const string = matchAt(stringPattern, source, at);
+  const string = matchPatternAt(stringSequencePattern, source, at);
   if (string) {
     const [all, opener, content = ""] = string;
     return { sequence: opener === "]" ? parseOsc(content) : none, length: all.length };
   }
-  const simple = matchAt(shortPattern, source, at);
+  const simple = matchPatternAt(shortSequencePattern, source, at);
   if (simple) return { sequence: none, length: simple[0].length };
-  const unfinished = [unfinishedCsiPattern, unfinishedStringPattern, unfinishedShortPattern].some((form) =>
-    matchAt(form, source, at),
+  const unfinished = [unfinishedCsiPattern, unfinishedStringSequencePattern, unfinishedShortSequencePattern].some(
+    (form) => matchPatternAt(form, source, at),
   );
   return { sequence: none, length: unfinished && source.length - at <= maxSequenceLength ? -1 : 0 };
 }
@@ -51,7 +51,7 @@ function parseOsc(content: string): EscapeSequence {
 }
 
 /** Matches a sticky pattern at index `at`; null if it does not match there. */
-function matchAt(form: RegExp, source: string, at: number): RegExpExecArray | null {
+function matchPatternAt(form: RegExp, source: string, at: number): RegExpExecArray | null {
   form.lastIndex = at;
   return form.exec(source);
 }

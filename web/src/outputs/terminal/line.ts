@@ -1,7 +1,7 @@
 import type { TextStyle } from "./textStyle";
 
 /** Text of one style in a line. */
-export interface Segment {
+export interface TextSegment {
   readonly text: string;
   /** null: the default style. */
   readonly style: TextStyle | null;
@@ -9,7 +9,7 @@ export interface Segment {
 
 /** A line of a terminal. Immutable: a change makes a new line. */
 export interface Line {
-  readonly segments: readonly Segment[];
+  readonly segments: readonly TextSegment[];
   /** Length in UTF-16 units. */
   readonly length: number;
   /** Whether the text continues in the next line without a line break, because this line is full. */
@@ -51,8 +51,8 @@ export function linesText(lines: readonly Line[]): string {
 }
 
 /** Returns the segments of the columns from `from` to `to` - 1. */
-function sliceSegments(segments: readonly Segment[], from: number, to: number): Segment[] {
-  const found: Segment[] = [];
+function sliceSegments(segments: readonly TextSegment[], from: number, to: number): TextSegment[] {
+  const found: TextSegment[] = [];
   let start = 0;
   for (const segment of segments) {
     if (start >= to) break;
@@ -65,13 +65,13 @@ function sliceSegments(segments: readonly Segment[], from: number, to: number): 
 }
 
 /** Returns the segments with text appended, which joins the last one if that has the same style. */
-function appendSegment(segments: readonly Segment[], text: string, style: TextStyle | null): Segment[] {
+function appendSegment(segments: readonly TextSegment[], text: string, style: TextStyle | null): TextSegment[] {
   const last = segments.at(-1);
   if (last === undefined || last.style !== style) return [...segments, { text, style }];
   return [...segments.slice(0, -1), { text: last.text + text, style }];
 }
 
 /** Returns the segments of a line, filled with blanks up to a column. */
-function padSegments(line: Line, column: number): Segment[] {
+function padSegments(line: Line, column: number): TextSegment[] {
   return appendSegment(line.segments, " ".repeat(column - line.length), null);
 }

@@ -9,7 +9,7 @@ const maxCursorColumn = 512;
 const maxLineLength = 2048;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters
-const controlCharacter = /[\x00-\x08\x0a-\x1f\x7f-\x9f]/g;
+const controlCharacterPattern = /[\x00-\x08\x0a-\x1f\x7f-\x9f]/g;
 
 /**
  * Interprets a program's output as a terminal of unlimited height does. Carriage returns and
@@ -35,8 +35,8 @@ export class Terminal {
     this.#unfinished = "";
     let at = 0;
     while (at < source.length) {
-      controlCharacter.lastIndex = at;
-      const next = controlCharacter.exec(source)?.index ?? source.length;
+      controlCharacterPattern.lastIndex = at;
+      const next = controlCharacterPattern.exec(source)?.index ?? source.length;
       if (next > at) this.#putText(source.slice(at, next));
       if (next === source.length) return;
       at = next + this.#handleControl(source, next);
@@ -50,7 +50,7 @@ export class Terminal {
     if (code === 0x0a) this.#newLine(false);
     else if (code === 0x0d) this.#column = 0;
     else if (code === 0x08) this.#column = Math.max(0, this.#column - 1);
-    else if (code !== 0x07) this.#putText(visibleControl(code));
+    else if (code !== 0x07) this.#putText(visibleControlCharacterText(code));
     return 1;
   }
 
@@ -62,7 +62,7 @@ export class Terminal {
       return this.#unfinished.length;
     }
     if (length === 0) {
-      this.#putText(visibleControl(0x1b));
+      this.#putText(visibleControlCharacterText(0x1b));
       return 1;
     }
     if (sequence.kind === "csi") this.#handleCsi(sequence.command, sequence.parameters);
@@ -136,6 +136,6 @@ export class Terminal {
 }
 
 /** Returns visible text for a control character that is not interpreted: "^@" to "^_", "^?", or U+FFFD for U+0080 and above. */
-function visibleControl(code: number): string {
+function visibleControlCharacterText(code: number): string {
   return code < 0x80 ? `^${String.fromCharCode(code ^ 0x40)}` : "\ufffd";
 }

@@ -5,7 +5,7 @@ import { useLoad } from "../../api/useLoad";
 import { formatBytes } from "../../format/format";
 import { JsonTree } from "../../outputs/JsonTree";
 import { plainName } from "../../text/displayText";
-import { type AttemptFile, fileSize, readText } from "../data/file";
+import { type AttemptFile, fileSize, readFileText } from "../data/file";
 import { MutedText } from "../parts/MutedText";
 import styles from "./Files.module.css";
 
@@ -27,7 +27,7 @@ export function FileView({ file }: { file: AttemptFile }) {
 
 function TextView({ file }: { file: AttemptFile }) {
   const { data, error, reload } = useLoad(file.path, (signal) =>
-    readText(file.path, maxTextBytes, "beginning", signal),
+    readFileText(file.path, maxTextBytes, "beginning", signal),
   );
   if (error) return <Problem what="The file could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <MutedText>Loading…</MutedText>;

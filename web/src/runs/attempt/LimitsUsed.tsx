@@ -1,7 +1,7 @@
 import { formatBytes, formatCost, formatCount, formatDuration, outOfRangeText } from "../../format/format";
 import type { AttemptLine } from "../../protocol/api.gen";
 import type { RunLimits } from "../../protocol/session.gen";
-import { tokensOf } from "../data/attempt";
+import { tokenSumOf } from "../data/attempt";
 import styles from "./Overview.module.css";
 
 interface UsedLimit {
@@ -14,7 +14,7 @@ interface UsedLimit {
 
 /** The limits of an attempt and how much of each it has used. */
 export function LimitsUsed({ line }: { line: AttemptLine }) {
-  const limits = limitsOf(line);
+  const limits = usedLimitsOf(line);
   if (limits.length === 0) return null;
   return (
     <section aria-labelledby="limits">
@@ -57,7 +57,7 @@ export function LimitsUsed({ line }: { line: AttemptLine }) {
  * Returns the limits in an attempt's line in the order of the documentation, each with what was
  * used of it.
  */
-function limitsOf(line: AttemptLine): UsedLimit[] {
+function usedLimitsOf(line: AttemptLine): UsedLimit[] {
   const { limits = {}, usage = {} } = line;
   const seconds = (s: number | null) => formatDuration(s === null ? null : s * 1000);
   const work = line.phases?.work_ms;
@@ -67,7 +67,7 @@ function limitsOf(line: AttemptLine): UsedLimit[] {
     ["cell_s", "Time of a cell", null, seconds],
     ["turns", "Turns", usage.model_calls ?? null, formatCount],
     ["actions", "Actions", usage.actions ?? null, formatCount],
-    ["tokens", "Tokens", tokensOf(usage), formatCount],
+    ["tokens", "Tokens", tokenSumOf(usage), formatCount],
     ["cost_usd", "Cost", usage.cost_usd ?? null, formatCost],
     ["disk_bytes", "Disk", null, formatBytes],
   ];

@@ -15,14 +15,14 @@ import styles from "./AttemptHead.module.css";
  * Number of lines of attempts.jsonl that are loaded before and after an attempt's line, to get past
  * skipped cases.
  */
-const neighbourLines = 50;
+const neighbourLineCount = 50;
 
 /** Links to the attempts before and after the one at line n of a run's attempts.jsonl. */
 export function NeighbourLinks({ run, n }: { run: string; n: number }) {
   const tab = new URLSearchParams(useSearch()).get("tab");
   const path = `${runApiPath(run)}/attempts`;
   const { data } = useLoad(`${path} ${n}`, async (signal) => {
-    const query = { brief: true, after: Math.max(0, n - 1 - neighbourLines), limit: 2 * neighbourLines + 1 };
+    const query = { brief: true, after: Math.max(0, n - 1 - neighbourLineCount), limit: 2 * neighbourLineCount + 1 };
     const found = attemptsOf((await getJSON(path, attemptPageSchema, query, signal)).attempts);
     return found.filter((attempt) => attempt.name !== "");
   });

@@ -20,11 +20,11 @@ export function Overview({ line, beginning }: { line: AttemptLine; beginning: Lo
       <div className={styles.column}>
         <section aria-labelledby="task">
           <h2 id="task">Task</h2>
-          <Task beginning={beginning} />
+          <AttemptTask beginning={beginning} />
         </section>
         <div>
           <h2>Verdict</h2>
-          {open === "" ? <Verdict result={resultOf(line)} /> : <MutedText>{missingVerdictText(open)}</MutedText>}
+          {open === "" ? <Verdict result={evalResultOf(line)} /> : <MutedText>{missingVerdictText(open)}</MutedText>}
         </div>
       </div>
       {open === "" && (
@@ -44,7 +44,7 @@ function missingVerdictText(state: string): string {
   return state === "running" ? "Still running." : "None: the run was interrupted.";
 }
 
-function Task({ beginning }: { beginning: LoadState<TaskAndLanguage> }) {
+function AttemptTask({ beginning }: { beginning: LoadState<TaskAndLanguage> }) {
   const { data, error, reload } = beginning;
   if (error) return <Problem what="The task could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <MutedText>Loading…</MutedText>;
@@ -57,7 +57,7 @@ function Task({ beginning }: { beginning: LoadState<TaskAndLanguage> }) {
   );
 }
 
-function resultOf(line: AttemptLine): EvalResult {
+function evalResultOf(line: AttemptLine): EvalResult {
   return {
     case_id: line.case_id ?? "",
     outcome: line.outcome ?? "",

@@ -5,7 +5,7 @@ import { formatBytes, formatCountOf } from "../../format/format";
 import { Terminal } from "../../outputs/terminal/terminal";
 import { VirtualLines } from "../../outputs/terminal/VirtualLines";
 import { Button } from "../../ui/Button";
-import { readText } from "../data/file";
+import { readFileText } from "../data/file";
 import { DownloadLink } from "../parts/DownloadLink";
 import { MutedText } from "../parts/MutedText";
 import styles from "./Stderr.module.css";
@@ -19,8 +19,8 @@ const maxStderrBytes = 4 * 1024 * 1024;
  */
 export function Stderr({ base }: { base: string }) {
   const path = `${base}/stderr`;
-  const { data, error, loading, reload } = useLoad(path, (signal) => readText(path, maxStderrBytes, "end", signal));
-  const lines = useMemo(() => linesOf(data?.text ?? ""), [data]);
+  const { data, error, loading, reload } = useLoad(path, (signal) => readFileText(path, maxStderrBytes, "end", signal));
+  const lines = useMemo(() => terminalLinesOf(data?.text ?? ""), [data]);
   if (error) return <Problem what="The file could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <MutedText>Loading…</MutedText>;
   return (
@@ -37,7 +37,7 @@ export function Stderr({ base }: { base: string }) {
   );
 }
 
-function linesOf(text: string) {
+function terminalLinesOf(text: string) {
   const terminal = new Terminal();
   terminal.write(text);
   return terminal.lines;

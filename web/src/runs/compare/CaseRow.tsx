@@ -26,10 +26,10 @@ export function CaseRow({ a, b, pair }: Props) {
         {pair.flipped && <span className="visually-hidden">, not the same</span>}
       </th>
       <td>
-        <RunResults run={a} side={pair.a} />
+        <CaseResultsInRun run={a} side={pair.a} />
       </td>
       <td>
-        <RunResults run={b} side={pair.b} />
+        <CaseResultsInRun run={b} side={pair.b} />
       </td>
       <td>
         {left && right && (
@@ -48,7 +48,7 @@ function attemptToCompare(side: CaseResults | null) {
   return side?.attempts.find((attempt) => attempt.verdict !== "passed") ?? side?.attempts[0];
 }
 
-function RunResults({ run, side }: { run: string; side: CaseResults | null }) {
+function CaseResultsInRun({ run, side }: { run: string; side: CaseResults | null }) {
   const first = side?.attempts[0];
   if (side === null || first === undefined) return <span className={styles.none}>not tried</span>;
   if (side.attempts.length === 1) {

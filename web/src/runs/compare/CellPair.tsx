@@ -21,17 +21,27 @@ export function CellPair({ pair, stores, places }: Props) {
   const same = a !== null && b !== null && a.source === b.source;
   return (
     <li className={styles.pair}>
-      <CellSide cell={a} place={places[0]} store={stores[0]} note={same ? "same" : noteOf(a, b, "only in A")}>
+      <CellSide
+        cell={a}
+        place={places[0]}
+        store={stores[0]}
+        note={same ? "same" : noteOfCellDifference(a, b, "only in A")}
+      >
         <DiffLines lines={lines} hidden="added" />
       </CellSide>
-      <CellSide cell={b} place={places[1]} store={stores[1]} note={same ? "same" : noteOf(b, a, "only in B")}>
+      <CellSide
+        cell={b}
+        place={places[1]}
+        store={stores[1]}
+        note={same ? "same" : noteOfCellDifference(b, a, "only in B")}
+      >
         <DiffLines lines={lines} hidden="removed" />
       </CellSide>
     </li>
   );
 }
 
-function noteOf(cell: Cell | null, other: Cell | null, alone: string): string {
+function noteOfCellDifference(cell: Cell | null, other: Cell | null, alone: string): string {
   if (cell === null) return "";
   return other === null ? alone : "changed";
 }

@@ -20,7 +20,7 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
   const left = useAttempt(a.run, a.attempt);
   const right = useAttempt(b.run, b.attempt);
   const error = left.error ?? right.error;
-  const timelines = useTimelines(a, b);
+  const timelines = useTwoTimelines(a, b);
   return (
     <>
       <div className={styles.names}>
@@ -44,7 +44,7 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
   );
 }
 
-function useTimelines(a: AttemptName, b: AttemptName) {
+function useTwoTimelines(a: AttemptName, b: AttemptName) {
   const left = useNewTimeline(traceSourceOfAttempt(a.run, a.attempt, false));
   const right = useNewTimeline(traceSourceOfAttempt(b.run, b.attempt, false));
   return useMemo(() => (left && right ? ([left, right] as const) : null), [left, right]);

@@ -1,11 +1,11 @@
 import { useMemo } from "react";
 import type { AttemptLine } from "../../protocol/api.gen";
 import styles from "./Compare.module.css";
-import { figuresOf } from "./figures";
+import { comparedFiguresOf } from "./figures";
 
 /** A table of the figures of two attempts, such as score and cost, and their differences. */
 export function ComparisonTable({ a, b }: { a: AttemptLine; b: AttemptLine }) {
-  const figures = useMemo(() => figuresOf(a, b), [a, b]);
+  const figures = useMemo(() => comparedFiguresOf(a, b), [a, b]);
   return (
     <div className={styles.scroller}>
       <table className={styles.figures}>

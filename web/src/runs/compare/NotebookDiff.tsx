@@ -16,7 +16,7 @@ export function NotebookDiff({ stores }: { stores: readonly [Store, Store] }) {
     <ol className={styles.pairs} aria-label="Cells of both notebooks">
       {pairs.map((pair) => (
         <CellPair
-          key={pairKey(pair)}
+          key={keyOfMatchedCells(pair)}
           pair={pair}
           stores={stores}
           places={[cellPosition(a, pair.a?.id), cellPosition(b, pair.b?.id)]}
@@ -30,7 +30,7 @@ function useNotebook(store: Store): Notebook {
   return useSyncExternalStore(store.subscribe, () => store.get().notebook);
 }
 
-function pairKey({ a, b }: MatchedCells): string {
+function keyOfMatchedCells({ a, b }: MatchedCells): string {
   return `${a?.id ?? ""} ${b?.id ?? ""}`;
 }
 

@@ -10,11 +10,11 @@ import { ForeignName } from "../parts/ForeignName";
 import { MutedText } from "../parts/MutedText";
 import { UnreadableLinesNotice } from "../parts/UnreadableLinesNotice";
 import { CaseRow } from "./CaseRow";
-import { casePairs, type PairCounts, pairCounts } from "./caseByCase";
+import { casePairs, countPairsByResult, type PairCounts } from "./caseByCase";
 import styles from "./RunsCompare.module.css";
 
 /** Number of cases that are shown at first. */
-const maxCases = 300;
+const maxInitialCases = 300;
 
 /** Two runs compared case by case, cases with different results first. */
 export function RunsCompare({ a, b }: { a: string; b: string }) {
@@ -23,7 +23,7 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
     () => (left.data && right.data ? casePairs(left.data.attempts, right.data.attempts) : null),
     [left.data, right.data],
   );
-  const counts = useMemo(() => pairCounts(pairs ?? []), [pairs]);
+  const counts = useMemo(() => countPairsByResult(pairs ?? []), [pairs]);
   const [all, setAll] = useState(false);
   return (
     <>
@@ -56,13 +56,13 @@ export function RunsCompare({ a, b }: { a: string; b: string }) {
                 </tr>
               </thead>
               <tbody>
-                {pairs.slice(0, all ? pairs.length : maxCases).map((pair) => (
+                {pairs.slice(0, all ? pairs.length : maxInitialCases).map((pair) => (
                   <CaseRow key={pair.caseId} a={a} b={b} pair={pair} />
                 ))}
               </tbody>
             </table>
           </div>
-          {!all && pairs.length > maxCases && (
+          {!all && pairs.length > maxInitialCases && (
             <Button
               className={styles.all ?? ""}
               onClick={() => setAll(true)}

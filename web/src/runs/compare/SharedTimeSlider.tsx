@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { formatAttemptTime } from "../../format/format";
-import { seqAt } from "../timeline/mark";
+import { seqAtTime } from "../timeline/mark";
 import type { Timeline } from "../timeline/timeline";
 import { useTimelineState } from "../timeline/useTimeline";
 import styles from "./Compare.module.css";
@@ -15,7 +15,7 @@ export function SharedTimeSlider({ timelines }: { timelines: readonly [Timeline,
   const onChange = (step: number) => {
     setAt(step);
     const ms = (longest * step) / sliderSteps;
-    for (const timeline of timelines) timeline.goTo(step === sliderSteps ? "end" : seqAt(timeline.get().marks, ms));
+    for (const timeline of timelines) timeline.goTo(step === sliderSteps ? "end" : seqAtTime(timeline.get().marks, ms));
   };
   const said = at === sliderSteps ? "at the end" : formatAttemptTime((longest * at) / sliderSteps);
   return (

@@ -22,7 +22,7 @@ export function alignCells(a: Notebook, b: Notebook): readonly MatchedCells[] {
   const [left, right] = [cellsOf(a), cellsOf(b)];
   if (left.length * right.length > maxCellPairs) return matchByPosition(left, right);
   const width = right.length + 1;
-  const alike = similarityOf(left, right);
+  const alike = cellSimilarity(left, right);
   const best = new Float64Array((left.length + 1) * width);
   for (let i = left.length - 1; i >= 0; i--) {
     for (let j = right.length - 1; j >= 0; j--) {
@@ -65,8 +65,8 @@ function matchByPosition(a: readonly Cell[], b: readonly Cell[]): readonly Match
  * Returns the similarity of cell a[i] and cell b[j], from 0 to 1: 1 for equal sources, 0 if they
  * must not match.
  */
-function similarityOf(a: readonly Cell[], b: readonly Cell[]): (i: number, j: number) => number {
-  const [left, right] = [a.map(wordsOf), b.map(wordsOf)];
+function cellSimilarity(a: readonly Cell[], b: readonly Cell[]): (i: number, j: number) => number {
+  const [left, right] = [a.map(distinctWordsOfCell), b.map(distinctWordsOfCell)];
   return (i, j) => {
     const [cell, other, words, others] = [a[i], b[j], left[i], right[j]];
     if (!cell || !other || !words || !others || cell.type !== other.type) return 0;
@@ -77,6 +77,6 @@ function similarityOf(a: readonly Cell[], b: readonly Cell[]): (i: number, j: nu
   };
 }
 
-function wordsOf(cell: Cell): ReadonlySet<string> {
+function distinctWordsOfCell(cell: Cell): ReadonlySet<string> {
   return new Set(cell.source.match(/[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu) ?? []);
 }

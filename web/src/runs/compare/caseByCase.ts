@@ -1,4 +1,4 @@
-import { collator } from "../../text/displayText";
+import { numericCollator } from "../../text/displayText";
 import type { Attempt } from "../data/attempt";
 
 /** The attempts of one run at one case. */
@@ -37,11 +37,11 @@ export interface PairCounts {
 export function casePairs(a: readonly Attempt[], b: readonly Attempt[]): readonly CasePair[] {
   const [first, second] = [resultsByCase(a), resultsByCase(b)];
   const ids = [...new Set([...first.keys(), ...second.keys()])];
-  const pairs = ids.map((caseId) => pairOf(caseId, first.get(caseId) ?? null, second.get(caseId) ?? null));
-  return pairs.sort((x, y) => Number(y.flipped) - Number(x.flipped) || collator.compare(x.caseId, y.caseId));
+  const pairs = ids.map((caseId) => casePairOf(caseId, first.get(caseId) ?? null, second.get(caseId) ?? null));
+  return pairs.sort((x, y) => Number(y.flipped) - Number(x.flipped) || numericCollator.compare(x.caseId, y.caseId));
 }
 
-export function pairCounts(pairs: readonly CasePair[]): PairCounts {
+export function countPairsByResult(pairs: readonly CasePair[]): PairCounts {
   const counts = { both: 0, onlyA: 0, onlyB: 0, neither: 0, single: 0 };
   for (const { a, b } of pairs) counts[pairCountKey(a, b)]++;
   return counts;
@@ -49,21 +49,21 @@ export function pairCounts(pairs: readonly CasePair[]): PairCounts {
 
 /** Returns which of the counts a case belongs to. */
 function pairCountKey(a: CaseResults | null, b: CaseResults | null): keyof PairCounts {
-  if (!isGraded(a) || !isGraded(b)) return "single";
-  if (hasPassed(a)) return hasPassed(b) ? "both" : "onlyA";
-  return hasPassed(b) ? "onlyB" : "neither";
+  if (!isCaseGraded(a) || !isCaseGraded(b)) return "single";
+  if (hasCasePassed(a)) return hasCasePassed(b) ? "both" : "onlyA";
+  return hasCasePassed(b) ? "onlyB" : "neither";
 }
 
-function isGraded(side: CaseResults | null): side is CaseResults {
+function isCaseGraded(side: CaseResults | null): side is CaseResults {
   return side !== null && side.graded > 0;
 }
 
-function hasPassed(side: CaseResults): boolean {
+function hasCasePassed(side: CaseResults): boolean {
   return side.passed === side.graded;
 }
 
-function pairOf(caseId: string, a: CaseResults | null, b: CaseResults | null): CasePair {
-  const flipped = isGraded(a) && isGraded(b) && a.passed * b.graded !== b.passed * a.graded;
+function casePairOf(caseId: string, a: CaseResults | null, b: CaseResults | null): CasePair {
+  const flipped = isCaseGraded(a) && isCaseGraded(b) && a.passed * b.graded !== b.passed * a.graded;
   return { caseId, a, b, flipped };
 }
 
@@ -76,10 +76,10 @@ function resultsByCase(attempts: readonly Attempt[]): ReadonlyMap<string, CaseRe
     const before = epochs.get(attempt.epoch ?? 0);
     if (before === undefined || (attempt.try ?? 0) >= (before.try ?? 0)) epochs.set(attempt.epoch ?? 0, attempt);
   }
-  return new Map([...cases].map(([caseId, epochs]) => [caseId, resultsOf([...epochs.values()])]));
+  return new Map([...cases].map(([caseId, epochs]) => [caseId, caseResultsOf([...epochs.values()])]));
 }
 
-function resultsOf(attempts: Attempt[]): CaseResults {
+function caseResultsOf(attempts: Attempt[]): CaseResults {
   return {
     attempts: attempts.sort((x, y) => (x.epoch ?? 0) - (y.epoch ?? 0)),
     passed: attempts.filter((attempt) => attempt.verdict === "passed").length,

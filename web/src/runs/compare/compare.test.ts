@@ -3,20 +3,20 @@ import { read } from "../../json/schema";
 import { attemptLineSchema } from "../../protocol/api.gen";
 import type { Cell, Notebook } from "../../store/state";
 import { alignCells } from "./alignCells";
-import { figuresOf } from "./figures";
+import { comparedFiguresOf } from "./figures";
 import { lineDiff } from "./lineDiff";
 
-function markedLines(a: string, b: string): string[] {
+function diffLinesWithSigns(a: string, b: string): string[] {
   const signs = { same: " ", removed: "-", added: "+" };
   return lineDiff(a, b).map(({ kind, text }) => signs[kind] + text);
 }
 
 test("lineDiff marks only differing lines", () => {
-  expect(markedLines("a\nb\nc\nd", "a\nB\nc\nx\nd")).toEqual([" a", "-b", "+B", " c", "+x", " d"]);
-  expect(markedLines("a\nb\nc", "b\nc\na")).toEqual(["-a", " b", " c", "+a"]);
-  expect(markedLines("", "x\n")).toEqual(["+x"]);
-  expect(markedLines("x", "")).toEqual(["-x"]);
-  expect(markedLines("x\n", "x")).toEqual([" x"]);
+  expect(diffLinesWithSigns("a\nb\nc\nd", "a\nB\nc\nx\nd")).toEqual([" a", "-b", "+B", " c", "+x", " d"]);
+  expect(diffLinesWithSigns("a\nb\nc", "b\nc\na")).toEqual(["-a", " b", " c", "+a"]);
+  expect(diffLinesWithSigns("", "x\n")).toEqual(["+x"]);
+  expect(diffLinesWithSigns("x", "")).toEqual(["-x"]);
+  expect(diffLinesWithSigns("x\n", "x")).toEqual([" x"]);
 });
 
 test("a diff contains both texts", () => {
@@ -45,27 +45,27 @@ function notebookOfSources(...sources: string[]): Notebook {
   };
 }
 
-function alignedSources(a: Notebook, b: Notebook): (readonly [string | undefined, string | undefined])[] {
+function sourcesOfAlignedCells(a: Notebook, b: Notebook): (readonly [string | undefined, string | undefined])[] {
   return alignCells(a, b).map((pair) => [pair.a?.source, pair.b?.source]);
 }
 
 test("alignCells matches similar cells", () => {
-  expect(alignedSources(notebookOfSources("x = 1\ny = 2", "z"), notebookOfSources("new", "x = 1\ny = 3", "z"))).toEqual(
-    [
-      [undefined, "new"],
-      ["x = 1\ny = 2", "x = 1\ny = 3"],
-      ["z", "z"],
-    ],
-  );
-  expect(alignedSources(notebookOfSources("a"), notebookOfSources("b"))).toEqual([
+  expect(
+    sourcesOfAlignedCells(notebookOfSources("x = 1\ny = 2", "z"), notebookOfSources("new", "x = 1\ny = 3", "z")),
+  ).toEqual([
+    [undefined, "new"],
+    ["x = 1\ny = 2", "x = 1\ny = 3"],
+    ["z", "z"],
+  ]);
+  expect(sourcesOfAlignedCells(notebookOfSources("a"), notebookOfSources("b"))).toEqual([
     ["a", undefined],
     [undefined, "b"],
   ]);
-  expect(alignedSources(notebookOfSources(), notebookOfSources())).toEqual([]);
+  expect(sourcesOfAlignedCells(notebookOfSources(), notebookOfSources())).toEqual([]);
 });
 
 test("of two similar cells the identical one is matched", () => {
-  expect(alignedSources(notebookOfSources("p\nq"), notebookOfSources("p\nr", "p\nq"))).toEqual([
+  expect(sourcesOfAlignedCells(notebookOfSources("p\nq"), notebookOfSources("p\nr", "p\nq"))).toEqual([
     [undefined, "p\nr"],
     ["p\nq", "p\nq"],
   ]);
@@ -85,7 +85,7 @@ test("differences have a sign and a percentage", () => {
     duration_ms: ms,
     graders: [{ type: "exact", passed }],
   });
-  const figures = figuresOf(line(1000, true), line(1500, false));
+  const figures = comparedFiguresOf(line(1000, true), line(1500, false));
   const named = (name: string) => figures.find((figure) => figure.name === name);
   expect(named("Duration")).toMatchObject({ a: "1.0 s", b: "1.5 s", difference: "+500 ms, +50 %" });
   expect(named("Verdict")).toMatchObject({ a: "passed", b: "failed", differs: true });
@@ -96,6 +96,6 @@ test("differences have a sign and a percentage", () => {
 test.each([{}, { type: "attempt", graders: "x", usage: 3 }, { type: "attempt", graders: [null, 4] }])(
   "any line has figures: %j",
   (line) => {
-    expect(() => figuresOf(read(attemptLineSchema, line), {})).not.toThrow();
+    expect(() => comparedFiguresOf(read(attemptLineSchema, line), {})).not.toThrow();
   },
 );

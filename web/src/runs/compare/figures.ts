@@ -18,7 +18,7 @@ export interface ComparedFigure {
 }
 
 /** Returns the figures of two attempts, from their lines in attempts.jsonl. */
-export function figuresOf(a: AttemptLine, b: AttemptLine): readonly ComparedFigure[] {
+export function comparedFiguresOf(a: AttemptLine, b: AttemptLine): readonly ComparedFigure[] {
   const [first, second] = [attemptOf(a), attemptOf(b)];
   const words = (name: string, x: string | undefined, y: string | undefined): ComparedFigure => ({
     name,
@@ -31,14 +31,14 @@ export function figuresOf(a: AttemptLine, b: AttemptLine): readonly ComparedFigu
     name: string,
     of: (line: AttemptLine) => number | null,
     say: (value: number | null) => string,
-  ): ComparedFigure => numberFigure(name, of(a), of(b), say);
+  ): ComparedFigure => comparedNumber(name, of(a), of(b), say);
   const usage = (field: keyof RunUsage) => (line: AttemptLine) => line.usage?.[field] ?? null;
   return [
     words("Case", first?.caseId, second?.caseId),
     words("Verdict", first?.verdict, second?.verdict),
     words("Outcome", first ? outcomeText(first.outcome) : undefined, second ? outcomeText(second.outcome) : undefined),
     number("Score", (line) => line.score ?? null, formatScore),
-    ...graderFigures(a, b),
+    ...comparedGraderResults(a, b),
     number("Duration", (line) => line.duration_ms ?? null, formatDuration),
     number("Work", (line) => line.phases?.work_ms ?? null, formatDuration),
     number("Model calls", usage("model_calls"), formatCount),
@@ -51,7 +51,7 @@ export function figuresOf(a: AttemptLine, b: AttemptLine): readonly ComparedFigu
   ];
 }
 
-function numberFigure(
+function comparedNumber(
   name: string,
   a: number | null,
   b: number | null,
@@ -69,17 +69,17 @@ function differenceText(a: number | null, b: number | null, say: (value: number 
 }
 
 /** Returns the result of each grader for two attempts. Graders are matched by position. */
-function graderFigures(a: AttemptLine, b: AttemptLine): ComparedFigure[] {
+function comparedGraderResults(a: AttemptLine, b: AttemptLine): ComparedFigure[] {
   const [first, second] = [a, b].map(({ graders }) => read(list(graderResultSchema), graders));
   return Array.from({ length: Math.max(first?.length ?? 0, second?.length ?? 0) }, (_, place) => {
     const [x, y] = [first?.[place], second?.[place]];
     const type = plainName(x?.type || y?.type || "unknown");
-    const [said, other] = [graderVerdict(x), graderVerdict(y)];
+    const [said, other] = [graderVerdictText(x), graderVerdictText(y)];
     return { name: `Grader ${place + 1}, ${type}`, a: said, b: other, difference: "", differs: said !== other };
   });
 }
 
-function graderVerdict(grader: GraderResult | undefined): string {
+function graderVerdictText(grader: GraderResult | undefined): string {
   if (grader === undefined) return "–";
   if (grader.passed === true) return "passed";
   return grader.passed === false ? "failed" : "no verdict";

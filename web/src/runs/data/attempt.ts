@@ -51,7 +51,7 @@ export function attemptOf(line: AttemptLine): Attempt | null {
     durationMs: line.duration_ms ?? null,
     turns: usage.model_calls ?? null,
     actions: usage.actions ?? null,
-    tokens: tokensOf(usage),
+    tokens: tokenSumOf(usage),
     costUsd: usage.cost_usd ?? null,
     tamper: line.tamper ?? 0,
     tags: line.tags ?? [],
@@ -59,7 +59,7 @@ export function attemptOf(line: AttemptLine): Attempt | null {
 }
 
 /** Returns the sum of input and output tokens; null if neither is known. */
-export function tokensOf({ input_tokens: input, output_tokens: output }: RunUsage): number | null {
+export function tokenSumOf({ input_tokens: input, output_tokens: output }: RunUsage): number | null {
   return input === undefined && output === undefined ? null : (input ?? 0) + (output ?? 0);
 }
 
@@ -88,11 +88,11 @@ function skippedCase({ n = 0, case_id: caseId = "", reason: detail = "" }: Attem
   return { ...emptyAttempt, n, caseId, outcome: "skipped", detail };
 }
 
-const attemptFolderName = /^\d+-(.*)-e(\d+)-t(\d+)$/s;
+const attemptFolderNamePattern = /^\d+-(.*)-e(\d+)-t(\d+)$/s;
 
 /** Returns an unfinished attempt with the case, epoch and try that the name of its folder contains. */
 export function unfinishedAttempt(name: string, verdict: UnfinishedState): Attempt {
-  const [, slug = name, epoch, attempt] = attemptFolderName.exec(name) ?? [];
+  const [, slug = name, epoch, attempt] = attemptFolderNamePattern.exec(name) ?? [];
   return {
     ...emptyAttempt,
     name,

@@ -13,7 +13,7 @@ export interface AttemptFile {
   kind: FileKind;
 }
 
-const kindPatterns: readonly (readonly [RegExp, FileKind])[] = [
+const fileKindPatterns: readonly (readonly [RegExp, FileKind])[] = [
   [/\.(json|ipynb)$/i, "json"],
   [/\.(png|jpe?g|gif|webp|svg)$/i, "image"],
   [/\.(jsonl|txt|log|md|csv|tsv|py|el|r|ya?ml|toml|html?|xml|css|js)$/i, "text"],
@@ -25,11 +25,11 @@ export function filesOf(base: string, line: AttemptLine): readonly AttemptFile[]
   return [...new Set(names)]
     .filter((name) => name !== "")
     .sort()
-    .map((name) => ({ name, path: `${base}/files/${encodeURIComponent(name)}`, kind: kindOf(name) }));
+    .map((name) => ({ name, path: `${base}/files/${encodeURIComponent(name)}`, kind: fileKindOf(name) }));
 }
 
-function kindOf(name: string): FileKind {
-  return kindPatterns.find(([pattern]) => pattern.test(name))?.[1] ?? "other";
+function fileKindOf(name: string): FileKind {
+  return fileKindPatterns.find(([pattern]) => pattern.test(name))?.[1] ?? "other";
 }
 
 /** Returns the size of a file in bytes; null if the server does not send it. */
@@ -48,7 +48,7 @@ export interface FilePart {
 }
 
 /** Loads at most maxBytes of a file as text, from its beginning or up to its end. */
-export async function readText(
+export async function readFileText(
   path: string,
   maxBytes: number,
   part: "beginning" | "end",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Attempt, attemptsOf } from "./attempt";
-import { filterAndSort, parseTableView, type TableView, tableViewParameters } from "./filter";
+import { type AttemptTableView, filterAndSortAttempts, parseTableView, tableViewParameters } from "./filter";
 
 const sampleAttempts = attemptsOf([
   {
@@ -19,7 +19,7 @@ const sampleAttempts = attemptsOf([
 ]);
 
 function filteredNames(search: string): string[] {
-  return filterAndSort(sampleAttempts, parseTableView(search)).map(
+  return filterAndSortAttempts(sampleAttempts, parseTableView(search)).map(
     (attempt: Attempt) => attempt.name || attempt.caseId,
   );
 }
@@ -40,7 +40,7 @@ test("numbers sort numerically, and unknown values come last in both directions"
 });
 
 test("a table view survives the round trip through the address", () => {
-  const shown: TableView = {
+  const shown: AttemptTableView = {
     filter: { verdict: "failed", outcome: "limit", tag: "a&b=c", text: "50% ö" },
     order: { by: "cost", descending: true },
   };

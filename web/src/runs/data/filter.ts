@@ -1,4 +1,4 @@
-import { collator } from "../../text/displayText";
+import { numericCollator } from "../../text/displayText";
 import type { Attempt } from "./attempt";
 import { type Verdict, verdicts } from "./outcome";
 
@@ -29,7 +29,7 @@ export interface SortOrder {
   descending: boolean;
 }
 
-export interface TableView {
+export interface AttemptTableView {
   filter: AttemptFilter;
   order: SortOrder;
 }
@@ -51,7 +51,7 @@ const sortColumns: readonly string[] = [
  * Parses the query part of an address as filter and sort order of the attempt table. Invalid
  * parameters are ignored.
  */
-export function parseTableView(search: string): TableView {
+export function parseTableView(search: string): AttemptTableView {
   const parameters = new URLSearchParams(search);
   const get = (name: string) => parameters.get(name) ?? "";
   const sort = get("sort");
@@ -73,7 +73,7 @@ export function parseTableView(search: string): TableView {
  * Returns the query part of an address for a table view, without parameters that have their default
  * value; "" if all have.
  */
-export function tableViewParameters({ filter, order }: TableView): string {
+export function tableViewParameters({ filter, order }: AttemptTableView): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(filter)) if (value !== "") parameters.set(name, value);
   if (order.by !== null) parameters.set("sort", `${order.descending ? "-" : ""}${order.by}`);
@@ -81,7 +81,10 @@ export function tableViewParameters({ filter, order }: TableView): string {
 }
 
 /** Returns the attempts that match the filter, sorted. */
-export function filterAndSort(attempts: readonly Attempt[], { filter, order }: TableView): readonly Attempt[] {
+export function filterAndSortAttempts(
+  attempts: readonly Attempt[],
+  { filter, order }: AttemptTableView,
+): readonly Attempt[] {
   const text = filter.text.toLowerCase();
   const passing = attempts.filter(
     (attempt) =>
@@ -93,13 +96,13 @@ export function filterAndSort(attempts: readonly Attempt[], { filter, order }: T
   const { by } = order;
   if (by === null) return passing;
   const sign = order.descending ? -1 : 1;
-  const ties = by === "case" ? compareTries : () => 0;
-  return passing.sort((a, b) => compareValues(sortValues[by](a), sortValues[by](b), sign) || ties(a, b));
+  const ties = by === "case" ? compareByCaseEpochAndTry : () => 0;
+  return passing.sort((a, b) => compareValues(sortValueByColumn[by](a), sortValueByColumn[by](b), sign) || ties(a, b));
 }
 
 type SortValue = string | number | null;
 
-const sortValues: Record<SortColumn, (attempt: Attempt) => SortValue> = {
+const sortValueByColumn: Record<SortColumn, (attempt: Attempt) => SortValue> = {
   case: (a) => a.caseId,
   epoch: (a) => (a.epoch === null ? null : a.epoch * 1e6 + (a.try ?? 0)),
   verdict: (a) => verdicts.indexOf(a.verdict),
@@ -113,14 +116,14 @@ const sortValues: Record<SortColumn, (attempt: Attempt) => SortValue> = {
 };
 
 /** Compares two attempts by case, then by epoch, then by try. */
-function compareTries(a: Attempt, b: Attempt): number {
+function compareByCaseEpochAndTry(a: Attempt, b: Attempt): number {
   if (a.caseId !== b.caseId) return a.caseId < b.caseId ? -1 : 1;
-  return compareValues(sortValues.epoch(a), sortValues.epoch(b), 1);
+  return compareValues(sortValueByColumn.epoch(a), sortValueByColumn.epoch(b), 1);
 }
 
 /** Compares two sort values; unknown ones (null) come last in either direction. */
 function compareValues(a: SortValue, b: SortValue, sign: number): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-  if (typeof a === "string" && typeof b === "string") return sign * collator.compare(a, b);
+  if (typeof a === "string" && typeof b === "string") return sign * numericCollator.compare(a, b);
   return sign * (Number(a) - Number(b));
 }

@@ -13,7 +13,7 @@ export interface RateWithInterval {
  * Returns the mean of observations with the interval mean ± t(0.975, n-1)·s/√n; null without
  * observations.
  */
-export function rateOf(observations: readonly number[]): RateWithInterval | null {
+export function meanWithInterval(observations: readonly number[]): RateWithInterval | null {
   const n = observations.length;
   if (n === 0) return null;
   const mean = observations.reduce((sum, x) => sum + x, 0) / n;

@@ -2,7 +2,7 @@ import { integer, list, object, optional, read, string, unknown } from "../../js
 import { parseTimeMs, textOrJSON } from "../../json/values";
 import type { RunHost, RunItem } from "../../protocol/api.gen";
 import type { UnfinishedState } from "./outcome";
-import type { Counts } from "./tally";
+import type { AttemptCounts } from "./tally";
 import { type UnreadableLines, unreadableLinesOf } from "./unreadableLines";
 
 /**
@@ -18,7 +18,7 @@ export interface Run {
   started: number | null;
   config: RunConfig;
   host: RunHost;
-  counts: Counts;
+  counts: AttemptCounts;
   state: RunState;
   /** Strict pass rate so far, from 0 to 1; null: nothing is graded. */
   passRate: number | null;
@@ -79,7 +79,7 @@ export function runOf(run: RunItem): Run {
       running: 0, // known by name only
       interrupted: 0,
     },
-    state: stateOf(summary.state),
+    state: runStateOf(summary.state),
     passRate: summary.pass_rate ?? null,
     costUsd: summary.cost_usd ?? null,
     durationMs: summary.duration_ms ?? null,
@@ -90,12 +90,12 @@ export function runOf(run: RunItem): Run {
 }
 
 /** Returns the state of a run; "interrupted" for an unknown value. */
-function stateOf(value: string | undefined): RunState {
+function runStateOf(value: string | undefined): RunState {
   return value === "running" || value === "finished" ? value : "interrupted";
 }
 
 /** Returns the number of attempts that have ended: the passed, failed, ungraded and infrastructure ones. */
-export function endedCount(counts: Counts): number {
+export function endedCount(counts: AttemptCounts): number {
   return counts.passed + counts.failed + counts.infrastructure + counts.ungraded;
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { read } from "../../json/schema";
 import { type AttemptLine, attemptLineSchema } from "../../protocol/api.gen";
 import { type Attempt, attemptOf } from "./attempt";
-import { costOf, countsOf, passRatesOf, summaryRates, tagRatesOf } from "./tally";
+import { attemptCountsOf, passRatesOf, summaryRates, tagRatesOf, totalCostOf } from "./tally";
 
 function endedAttempt(caseId: string, outcome: string, passed: boolean | null, more: object = {}): Attempt {
   const made = attemptOf({ type: "attempt", case_id: caseId, outcome, passed, ...more });
@@ -21,7 +21,7 @@ const sampleAttempts = [
 ];
 
 test("countsOf counts each attempt once, by its verdict", () => {
-  expect(countsOf(sampleAttempts)).toEqual({
+  expect(attemptCountsOf(sampleAttempts)).toEqual({
     passed: 2,
     failed: 2,
     ungraded: 1,
@@ -100,7 +100,7 @@ test("an attempt counts for each of its tags once", () => {
 
 test("the total cost is known only if every price is", () => {
   const priced = (usd: number | null) => endedAttempt("a", "completed", true, { usage: { cost_usd: usd } });
-  expect(costOf([priced(0.5), priced(0.25)])).toBe(0.75);
-  expect(costOf([priced(0.5), priced(null)])).toBeNull();
-  expect(costOf([])).toBeNull();
+  expect(totalCostOf([priced(0.5), priced(0.25)])).toBe(0.75);
+  expect(totalCostOf([priced(0.5), priced(null)])).toBeNull();
+  expect(totalCostOf([])).toBeNull();
 });

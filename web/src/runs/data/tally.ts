@@ -1,12 +1,12 @@
 import type { AttemptLine } from "../../protocol/api.gen";
 import type { Attempt } from "./attempt";
-import { type RateWithInterval, rateOf } from "./interval";
+import { meanWithInterval, type RateWithInterval } from "./interval";
 import { hasEnded, type Verdict, verdicts } from "./outcome";
 
-export type Counts = Readonly<Record<Verdict, number>>;
+export type AttemptCounts = Readonly<Record<Verdict, number>>;
 
 /** Counts attempts by verdict. */
-export function countsOf(attempts: readonly Attempt[]): Counts {
+export function attemptCountsOf(attempts: readonly Attempt[]): AttemptCounts {
   const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<Verdict, number>;
   for (const attempt of attempts) counts[attempt.verdict]++;
   return counts;
@@ -32,13 +32,13 @@ export function passRatesOf(attempts: readonly Attempt[]): PassRates {
   const strict = tried.filter((c) => c.graded + c.infrastructure > 0);
   const graded = tried.filter((c) => c.graded > 0);
   return {
-    strict: rateOf(strict.map((c) => c.passed / (c.graded + c.infrastructure))),
-    excludingInfrastructure: rateOf(graded.map((c) => c.passed / c.graded)),
+    strict: meanWithInterval(strict.map((c) => c.passed / (c.graded + c.infrastructure))),
+    excludingInfrastructure: meanWithInterval(graded.map((c) => c.passed / c.graded)),
   };
 }
 
 /** Returns the number if it is from 0 to 1, else null. */
-function validShare(value: number | null | undefined): number | null {
+function shareOrNull(value: number | null | undefined): number | null {
   return typeof value === "number" && value >= 0 && value <= 1 ? value : null;
 }
 
@@ -46,8 +46,8 @@ function validShare(value: number | null | undefined): number | null {
 export function summaryRates(lines: readonly AttemptLine[], computed: PassRates): PassRates {
   const summary = lines.findLast((line) => line.type === "summary");
   const written = summary?.pass_rate;
-  const [strict, lenient] = [validShare(written?.strict), validShare(written?.excluding_infrastructure)];
-  const [low, high] = (written?.ci95 ?? []).map(validShare);
+  const [strict, lenient] = [shareOrNull(written?.strict), shareOrNull(written?.excluding_infrastructure)];
+  const [low, high] = (written?.ci95 ?? []).map(shareOrNull);
   const interval = typeof low === "number" && typeof high === "number" && low < high ? ([low, high] as const) : null;
   return {
     strict: strict === null ? computed.strict : { mean: strict, interval, n: computed.strict?.n ?? 0 },
@@ -64,7 +64,7 @@ export function summaryRates(lines: readonly AttemptLine[], computed: PassRates)
 
 export interface TagRate {
   tag: string;
-  counts: Counts;
+  counts: AttemptCounts;
   rate: RateWithInterval | null;
 }
 
@@ -79,7 +79,7 @@ export function tagRatesOf(attempts: readonly Attempt[]): TagRate[] {
     }
   }
   return [...byTag]
-    .map(([tag, those]) => ({ tag, counts: countsOf(those), rate: passRatesOf(those).strict }))
+    .map(([tag, those]) => ({ tag, counts: attemptCountsOf(those), rate: passRatesOf(those).strict }))
     .sort((a, b) => a.tag.localeCompare(b.tag));
 }
 
@@ -87,7 +87,7 @@ export function tagRatesOf(attempts: readonly Attempt[]): TagRate[] {
  * Returns the total cost of attempts in US dollars; null if the price of one is unknown or none has
  * ended.
  */
-export function costOf(attempts: readonly Attempt[]): number | null {
+export function totalCostOf(attempts: readonly Attempt[]): number | null {
   const ended = attempts.filter((attempt) => hasEnded(attempt.verdict));
   if (ended.length === 0) return null;
   let sum = 0;

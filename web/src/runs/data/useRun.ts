@@ -9,7 +9,7 @@ import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
 /** Interval in milliseconds at which a run in progress is reloaded. */
-const pollMs = 2000;
+const runPollMs = 2000;
 
 /** A run, its attempts, and the state of loading them. */
 export interface RunWithAttempts {
@@ -54,11 +54,11 @@ export function useRun(name: string): RunWithAttempts {
       .finally(() => controller.signal.aborted || setLoading(false));
     return () => controller.abort();
   }, [name, round, refused]);
-  useVisibleInterval(reload, run?.state === "running" && !loading ? pollMs : null);
+  useVisibleInterval(reload, run?.state === "running" && !loading ? runPollMs : null);
   const ended = useMemo(() => attemptsOf(read.lines).reverse(), [read.lines]);
   const open = run?.running.join("/") ?? ""; // as one string, so that equal names do not re-render; folder names contain no slash
   const verdict = run?.state === "running" ? "running" : "interrupted";
-  const attempts = useMemo(() => withUnfinished(open, verdict, ended), [open, verdict, ended]);
+  const attempts = useMemo(() => withUnfinishedAttempts(open, verdict, ended), [open, verdict, ended]);
   return { run, attempts, lines: read.lines, error, loading, reload };
 }
 
@@ -75,7 +75,7 @@ function appendLines(old: AttemptLines, added: AttemptLines): AttemptLines {
  * Puts the unfinished attempts before those that have a line. open holds the folder names of the
  * unfinished attempts, separated by slashes; names that have a line by now are left out.
  */
-function withUnfinished(open: string, verdict: UnfinishedState, ended: readonly Attempt[]): readonly Attempt[] {
+function withUnfinishedAttempts(open: string, verdict: UnfinishedState, ended: readonly Attempt[]): readonly Attempt[] {
   if (open === "") return ended;
   const done = new Set(ended.map((attempt) => attempt.name));
   const names = open.split("/").filter((name) => name !== "" && !done.has(name));

@@ -5,7 +5,7 @@ import { type RunPage, runPageSchema } from "../../protocol/api.gen";
 import { type Run, runOf } from "./run";
 import { useVisibleInterval } from "./useVisibleInterval";
 
-const pageSize = 50;
+const runsPageSize = 50;
 /** Milliseconds between reloads of the list of runs while a run is in progress (active) or none is (idle). */
 const activePollMs = 2000;
 const idlePollMs = 10_000;
@@ -40,10 +40,10 @@ export function useRuns(): LoadedRuns {
   const ask = useCallback(
     (after: string | null) => {
       setPendingRequests((n) => n + 1);
-      getJSON("/api/runs", runPageSchema, { limit: pageSize, after })
+      getJSON("/api/runs", runPageSchema, { limit: runsPageSize, after })
         .then((answer) => {
           const found = runListPartOf(answer);
-          setListed((old) => (old === null ? found : insertPage(old, found, after)));
+          setListed((old) => (old === null ? found : insertPageOfRuns(old, found, after)));
           setError(null);
         })
         .catch((problem: Error) => {
@@ -56,7 +56,8 @@ export function useRuns(): LoadedRuns {
   );
   const reload = useCallback(() => ask(null), [ask]);
   useEffect(reload, [reload]);
-  const going = listed?.runs.slice(0, pageSize).some((run) => run.state === "running" && run.problem === "") ?? false;
+  const going =
+    listed?.runs.slice(0, runsPageSize).some((run) => run.state === "running" && run.problem === "") ?? false;
   const again = going ? activePollMs : idlePollMs;
   useVisibleInterval(reload, listed !== null && pendingRequests === 0 ? again : null);
   return {
@@ -77,7 +78,7 @@ function runListPartOf({ runs, next }: RunPage): RunListPart {
  * Inserts a newly loaded page into the list of runs. after is the name of the run that the page
  * follows; null means that the page is the first one, loaded again.
  */
-function insertPage(old: RunListPart, found: RunListPart, after: string | null): RunListPart {
+function insertPageOfRuns(old: RunListPart, found: RunListPart, after: string | null): RunListPart {
   const fresh = new Set(found.runs.map((run) => run.name));
   const rest = old.runs.filter((run) => !fresh.has(run.name));
   if (after !== null) return { runs: [...rest, ...found.runs], next: found.next };

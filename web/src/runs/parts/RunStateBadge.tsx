@@ -1,9 +1,9 @@
 import { Badge, type Tone } from "../../ui/Badge";
 import type { RunState } from "../data/run";
 
-const stateTones: Record<RunState, Tone> = { running: "accent", finished: "neutral", interrupted: "warn" };
+const runStateTones: Record<RunState, Tone> = { running: "accent", finished: "neutral", interrupted: "warn" };
 
-const stateTitles: Record<RunState, string> = {
+const runStateTitles: Record<RunState, string> = {
   running: "In progress",
   finished: "All attempts have ended",
   interrupted: "The program that ran it was killed or could not write",
@@ -12,7 +12,7 @@ const stateTitles: Record<RunState, string> = {
 /** The state of a run as a badge. */
 export function RunStateBadge({ state }: { state: RunState }) {
   return (
-    <Badge tone={stateTones[state]} title={stateTitles[state]}>
+    <Badge tone={runStateTones[state]} title={runStateTitles[state]}>
       {state}
     </Badge>
   );

@@ -8,7 +8,7 @@ import { attemptPath } from "../../routes/paths";
 import type { Attempt } from "../data/attempt";
 import styles from "./AttemptChart.module.css";
 import { drawChart } from "./drawChart";
-import { type ChartPoint, chartDescription, measures, measuresOf, pointsOf } from "./measure";
+import { type ChartPoint, chartDescription, chartPointsOf, measures, measuresWithValues } from "./measure";
 
 /**
  * A chart with a mark for each attempt of a run, by start time and a selectable measure. The table
@@ -16,9 +16,9 @@ import { type ChartPoint, chartDescription, measures, measuresOf, pointsOf } fro
  */
 export default function AttemptChart({ run, attempts }: { run: string; attempts: readonly Attempt[] }) {
   const [wanted, setWanted] = useState("duration");
-  const offered = useMemo(() => measuresOf(attempts), [attempts]);
+  const offered = useMemo(() => measuresWithValues(attempts), [attempts]);
   const measure = offered.find((one) => one.id === wanted) ?? offered[0] ?? measures[0];
-  const points = useMemo(() => (measure ? pointsOf(attempts, measure) : []), [attempts, measure]);
+  const points = useMemo(() => (measure ? chartPointsOf(attempts, measure) : []), [attempts, measure]);
   const [at, setAt] = useState<ChartPoint | null>(null);
   const place = useRef<HTMLDivElement>(null);
   const [, navigate] = useLocation();

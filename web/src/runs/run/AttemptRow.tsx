@@ -55,7 +55,7 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
           </Link>
         )}
       </th>
-      <td>{tryText(attempt)}</td>
+      <td>{epochAndTryText(attempt)}</td>
       <td>
         <VerdictBadge verdict={attempt.verdict} />
       </td>
@@ -78,7 +78,7 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
   );
 });
 
-function tryText({ epoch, try: again }: Attempt): string {
+function epochAndTryText({ epoch, try: again }: Attempt): string {
   if (epoch === null) return "–";
   return again !== null && again > 1 ? `${formatCount(epoch)}, again ${formatCount(again)}` : formatCount(epoch);
 }

@@ -4,7 +4,7 @@ import { comparePath } from "../../routes/paths";
 import { lazyPart } from "../../ui/lazyPart";
 import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import type { Attempt } from "../data/attempt";
-import { filterAndSort, parseTableView, type TableView, tableViewParameters } from "../data/filter";
+import { type AttemptTableView, filterAndSortAttempts, parseTableView, tableViewParameters } from "../data/filter";
 import { useSelectedPair } from "../data/useSelectedPair";
 import { CompareLink } from "../parts/CompareLink";
 import { MutedText } from "../parts/MutedText";
@@ -29,7 +29,7 @@ interface Props {
 export function Attempts({ run, attempts, going }: Props) {
   const [shown, setShown] = useTableView();
   const [chosen, choose, clear] = useSelectedPair();
-  const rows = useMemo(() => filterAndSort(attempts, shown), [attempts, shown]);
+  const rows = useMemo(() => filterAndSortAttempts(attempts, shown), [attempts, shown]);
   return (
     <>
       <h2 className={styles.heading}>Attempts</h2>
@@ -72,12 +72,12 @@ export function Attempts({ run, attempts, going }: Props) {
 }
 
 /** Returns the filter and sort order in the page's address, and a function that changes them there. */
-function useTableView(): readonly [TableView, (shown: TableView) => void] {
+function useTableView(): readonly [AttemptTableView, (shown: AttemptTableView) => void] {
   const search = useSearch();
   const path = usePathname();
   const shown = useMemo(() => parseTableView(search), [search]);
   const set = useCallback(
-    (next: TableView) => {
+    (next: AttemptTableView) => {
       const parameters = tableViewParameters(next);
       navigate(parameters === "" ? path : `${path}?${parameters}`, { replace: true });
     },

@@ -15,7 +15,7 @@ interface Props {
   onChange: (filter: AttemptFilter) => void;
 }
 
-const emptyFilter: AttemptFilter = { verdict: "", outcome: "", tag: "", text: "" };
+const emptyAttemptFilter: AttemptFilter = { verdict: "", outcome: "", tag: "", text: "" };
 
 /**
  * Controls that filter a run's attempts by case, verdict, outcome and tag, and the number of
@@ -48,7 +48,7 @@ export function FilterBar({ attempts, filter, shown, onChange }: Props) {
       <span role="status" className={styles.count}>
         {filtered ? `${shown} of ${attempts.length} shown` : formatCountOf(attempts.length, "line")}
       </span>
-      {filtered && <Button onClick={() => onChange(emptyFilter)}>Show all</Button>}
+      {filtered && <Button onClick={() => onChange(emptyAttemptFilter)}>Show all</Button>}
     </search>
   );
 }

@@ -2,7 +2,7 @@ import { formatCost, formatCount, formatDateTime, formatDuration } from "../../f
 import { plainName } from "../../text/displayText";
 import type { Attempt } from "../data/attempt";
 import { agentText, casePaths, type Run } from "../data/run";
-import { costOf } from "../data/tally";
+import { totalCostOf } from "../data/tally";
 import { RunProgress } from "./RunProgress";
 import styles from "./RunView.module.css";
 
@@ -21,7 +21,7 @@ export function RunFacts({ run, attempts }: Props) {
     ["Cases", plainName(casePaths(config).join(", "))],
     ["Epochs", `${formatCount(config.epochs ?? 1)} per case, ${formatCount(config.jobs ?? 1)} at once`],
     [run.state === "running" ? "For" : "Took", formatDuration(run.durationMs)],
-    ["Cost", formatCost(costOf(attempts))],
+    ["Cost", formatCost(totalCostOf(attempts))],
   ];
   return (
     <dl className={styles.facts}>

@@ -17,7 +17,7 @@ export function RunProgress({ run }: { run: Run }) {
         <dt className="visually-hidden">State</dt>
         <dd>
           <RunStateBadge state={run.state} />{" "}
-          {run.state !== "finished" && <span className={styles.progress}>{progressOf(run)}</span>}
+          {run.state !== "finished" && <span className={styles.progress}>{runProgressText(run)}</span>}
         </dd>
       </div>
       {first !== undefined && <UnfinishedAttemptChange run={run.name} attempt={first} />}
@@ -36,7 +36,7 @@ function UnfinishedAttemptChange({ run, attempt }: { run: string; attempt: strin
  * Returns the progress of an unfinished run, such as "3 ended, 1 running". The total number of
  * attempts is unknown until all have started.
  */
-function progressOf({ counts, running, state }: Run): string {
+function runProgressText({ counts, running, state }: Run): string {
   const open = state === "running" ? "running" : "not ended";
   return `${endedCount(counts).toLocaleString("en")} ended, ${running.length} ${open}`;
 }

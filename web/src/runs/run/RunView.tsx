@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { Problem } from "../../api/Problem";
-import { countsOf, passRatesOf, summaryRates } from "../data/tally";
+import { attemptCountsOf, passRatesOf, summaryRates } from "../data/tally";
 import { type RunWithAttempts, useRun } from "../data/useRun";
 import { ForeignName } from "../parts/ForeignName";
 import { MutedText } from "../parts/MutedText";
@@ -30,7 +30,7 @@ export function RunView({ name }: { name: string }) {
 
 function LoadedRun({ name, whole }: { name: string; whole: RunWithAttempts }) {
   const { run, attempts, lines } = whole;
-  const counts = useMemo(() => countsOf(attempts), [attempts]);
+  const counts = useMemo(() => attemptCountsOf(attempts), [attempts]);
   const rates = useMemo(() => summaryRates(lines, passRatesOf(attempts)), [lines, attempts]);
   if (run === null) return null;
   return (

@@ -4,7 +4,7 @@ import { Button } from "../../ui/Button";
 import type { Attempt } from "../data/attempt";
 import { tagRatesOf } from "../data/tally";
 import { ForeignName } from "../parts/ForeignName";
-import { countsText } from "../parts/OutcomeBar";
+import { attemptCountsText } from "../parts/OutcomeBar";
 import { intervalText, missingIntervalReason } from "./PassRates";
 import { RateBar } from "./RateBar";
 import styles from "./TagRates.module.css";
@@ -47,7 +47,7 @@ export function TagRates({ attempts, onTag }: { attempts: readonly Attempt[]; on
                 <RateBar rate={rate} />
                 <span className="visually-hidden">{intervalText(rate)}</span>
               </td>
-              <td className={styles.counts}>{countsText(counts)}</td>
+              <td className={styles.counts}>{attemptCountsText(counts)}</td>
             </tr>
           ))}
         </tbody>

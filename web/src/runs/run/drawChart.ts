@@ -30,7 +30,7 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
       height: chartHeightPx,
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { setScale: false } },
-      scales: { x: { time: false, range: [0.5, points.length + 0.5] }, y: valueScale(values) },
+      scales: { x: { time: false, range: [0.5, points.length + 0.5] }, y: chartValueScale(values) },
       axes: [
         { ...axis, size: 24, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000] },
         {
@@ -41,7 +41,7 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
       ],
       series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
-        draw: [(drawn) => drawPoints(drawn, points, colour)],
+        draw: [(drawn) => drawChartPoints(drawn, points, colour)],
         setCursor: [
           (drawn) => {
             const { idx, left } = drawn.cursor;
@@ -66,14 +66,14 @@ export function drawChart(place: HTMLElement, chart: Chart): () => void {
 }
 
 /** Returns a scale from 0; a logarithmic one if the values differ by a factor of more than 100. */
-function valueScale(values: readonly number[]): uPlot.Scale {
+function chartValueScale(values: readonly number[]): uPlot.Scale {
   const least = values.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   const most = values.reduce((a, b) => Math.max(a, b), 0);
   if (least > 0 && most / least > 100) return { distr: 3 };
   return { range: [0, most > 0 ? most * 1.08 : 1] };
 }
 
-function drawPoints(plot: uPlot, points: readonly ChartPoint[], colour: (token: string) => string): void {
+function drawChartPoints(plot: uPlot, points: readonly ChartPoint[], colour: (token: string) => string): void {
   const { ctx } = plot;
   const scale = devicePixelRatio;
   const paint = { dot: colour("--good"), cross: colour("--bad"), ring: colour("--fg-muted") };

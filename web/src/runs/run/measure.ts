@@ -26,7 +26,7 @@ function chartValue(measure: Measure, attempt: Attempt): number | null {
 }
 
 /** Returns the measures for which at least one attempt has a value above 0. */
-export function measuresOf(attempts: readonly Attempt[]): readonly Measure[] {
+export function measuresWithValues(attempts: readonly Attempt[]): readonly Measure[] {
   return measures.filter((measure) => attempts.some((attempt) => (chartValue(measure, attempt) ?? 0) > 0));
 }
 
@@ -37,7 +37,7 @@ export interface ChartPoint {
 }
 
 /** Returns the attempts that have a value for the chart, with it, ordered by start time. */
-export function pointsOf(attempts: readonly Attempt[], measure: Measure): readonly ChartPoint[] {
+export function chartPointsOf(attempts: readonly Attempt[], measure: Measure): readonly ChartPoint[] {
   return attempts
     .map((attempt) => ({ attempt, value: chartValue(measure, attempt) }))
     .filter((point): point is ChartPoint => point.value !== null)

@@ -1,5 +1,5 @@
 import { memo } from "react";
-import { type Lane, lanes, type TimelineMark } from "./mark";
+import { type MarkLane, markLanes, type TimelineMark } from "./mark";
 import styles from "./TimelineBar.module.css";
 
 const laneColumns = 600;
@@ -10,19 +10,19 @@ export const MarkLanes = memo(function MarkLanes({ marks, end }: { marks: readon
   return (
     <svg
       className={styles.lanes}
-      viewBox={`0 0 ${laneColumns} ${lanes.length * laneHeight}`}
+      viewBox={`0 0 ${laneColumns} ${markLanes.length * laneHeight}`}
       preserveAspectRatio="none"
       aria-hidden="true"
     >
-      {lanes.map((lane, row) => (
-        <path key={lane} className={styles[lane]} d={pathOf(marks, lane, row * laneHeight, end)} />
+      {markLanes.map((lane, row) => (
+        <path key={lane} className={styles[lane]} d={svgPathOfMarks(marks, lane, row * laneHeight, end)} />
       ))}
     </svg>
   );
 });
 
 /** Returns the SVG path of a lane of marks: one stroke for each pixel column that has any mark. */
-function pathOf(marks: readonly TimelineMark[], lane: Lane, top: number, end: number): string {
+function svgPathOfMarks(marks: readonly TimelineMark[], lane: MarkLane, top: number, end: number): string {
   const drawn = new Set<number>();
   for (const mark of marks) {
     if (mark.lane === lane) drawn.add(Math.round(((mark.seq - 1) / Math.max(1, end - 1)) * laneColumns));

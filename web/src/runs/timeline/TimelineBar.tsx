@@ -8,7 +8,7 @@ import { formatAttemptTime } from "../../format/format";
 import { Button, IconButton } from "../../ui/Button";
 import { describeEntry } from "./describeEntry";
 import { MarkLanes } from "./MarkLanes";
-import { lanes } from "./mark";
+import { markLanes } from "./mark";
 import styles from "./TimelineBar.module.css";
 import type { Timeline } from "./timeline";
 import { type PlaybackSpeed, playbackSpeeds } from "./timelineState";
@@ -51,7 +51,7 @@ export function TimelineBar({ timeline }: { timeline: Timeline }) {
           aria-label="Entry of the trace"
           aria-valuetext={said}
           onChange={(event) => timeline.goTo(Number(event.target.value))}
-          onKeyDown={(event) => onKeyDown(event, timeline)}
+          onKeyDown={(event) => moveByArrowKey(event, timeline)}
         />
       </div>
       <p className={styles.words}>
@@ -59,7 +59,7 @@ export function TimelineBar({ timeline }: { timeline: Timeline }) {
         <span className={styles.place}>{`entry ${seq} of ${end}`}</span>
         <span className={isLoading ? styles.busy : ""}>{words}</span>
         <span className={styles.key} aria-hidden="true">
-          {lanes.map((lane) => (
+          {markLanes.map((lane) => (
             <span key={lane} className={styles[lane]}>
               ▌{lane}
             </span>
@@ -110,7 +110,7 @@ function PlayButton({ timeline, playing }: { timeline: Timeline; playing: boolea
  * Handles arrow keys of the timeline's slider: moves to the next or previous mark, with Shift by
  * ten marks.
  */
-function onKeyDown(event: KeyboardEvent, timeline: Timeline): void {
+function moveByArrowKey(event: KeyboardEvent, timeline: Timeline): void {
   const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
   if (by !== undefined) timeline.step(event.shiftKey ? by * 10 : by);
   else if (event.key === "Home") timeline.goTo(1);

@@ -1,7 +1,7 @@
 import type { Entry } from "../../protocol/messages";
 import { initialState, reduceEntries } from "../../store/reducer";
 import type { Agent, State } from "../../store/state";
-import { countThrough } from "./mark";
+import { countItemsUpToSeq } from "./mark";
 
 /** Query parameters that select the entries which change the agent's state. */
 export const agentEntriesQuery = {
@@ -19,7 +19,7 @@ export const streamEntriesQuery = {
 };
 
 /** Number of entries between two checkpoints. */
-const checkpointEvery = 200;
+const entriesPerCheckpoint = 200;
 
 /**
  * Computes the agent's state after any entry of a trace. Stores the state at regular checkpoints,
@@ -35,7 +35,7 @@ export class AgentCheckpoints {
     for (const entry of entries) {
       if (entry.seq <= (this.#entries.at(-1)?.seq ?? 0)) continue;
       this.#entries.push(entry);
-      if (this.#entries.length % checkpointEvery === 0) this.#checkpoint();
+      if (this.#entries.length % entriesPerCheckpoint === 0) this.#checkpoint();
     }
   }
 
@@ -45,19 +45,19 @@ export class AgentCheckpoints {
 
   /** Returns the agent's state after entry seq of the trace. */
   at(seq: number): Agent {
-    const end = countThrough(this.#entries, seq);
-    const from = Math.floor(end / checkpointEvery);
+    const end = countItemsUpToSeq(this.#entries, seq);
+    const from = Math.floor(end / entriesPerCheckpoint);
     const base = this.#checkpoints[from] ?? initialState;
-    return reduceEntries(base, this.#entries.slice(from * checkpointEvery, end)).agent;
+    return reduceEntries(base, this.#entries.slice(from * entriesPerCheckpoint, end)).agent;
   }
 
   #checkpoint(): void {
     const before = this.#checkpoints.at(-1) ?? initialState;
-    this.#checkpoints.push(reduceEntries(before, this.#entries.slice(-checkpointEvery)));
+    this.#checkpoints.push(reduceEntries(before, this.#entries.slice(-entriesPerCheckpoint)));
   }
 }
 
 /** Reports whether the agent has sent any complete message, not only stream frames. */
-export function hasHistory(entries: readonly Entry[]): boolean {
+export function hasAgentHistory(entries: readonly Entry[]): boolean {
   return entries.some((entry) => entry.msg?.type === "agent_history_updated");
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { entryOf } from "../../protocol/fakeMessages";
+import { entryFromJSON } from "../../protocol/fakeMessages";
 import type { Hop } from "../../protocol/messages";
 import { initialState, restoreState } from "../../store/reducer";
 import { describeEntry } from "./describeEntry";
@@ -23,7 +23,7 @@ const finishedExecutions = {
 const twoCellState = restoreState(initialState, { seq: 1, cells: twoCells, runs: finishedExecutions });
 
 function descriptionOf(hop: string, msg: unknown): string {
-  return describeEntry(entryOf(1, hop as Hop, msg), twoCellState);
+  return describeEntry(entryFromJSON(1, hop as Hop, msg), twoCellState);
 }
 
 test("describeEntry describes each kind of entry", () => {

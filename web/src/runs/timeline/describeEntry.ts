@@ -1,5 +1,5 @@
 import { formatDuration } from "../../format/format";
-import { type Entry, type HistoryMessage, type Message, type MessageOf, typeOf } from "../../protocol/messages";
+import { type Entry, type HistoryMessage, type Message, type MessageOf, typeOfMessage } from "../../protocol/messages";
 import { valueText } from "../../store/size";
 import type { State } from "../../store/state";
 import { plainName } from "../../text/displayText";
@@ -8,7 +8,7 @@ import { plainName } from "../../text/displayText";
 export function describeEntry(entry: Entry, state: State): string {
   const { hop, msg } = entry;
   const words = msg === null ? null : describeMessage(hop, msg, state);
-  const type = msg === null ? entry.type : typeOf(msg);
+  const type = msg === null ? entry.type : typeOfMessage(msg);
   return words ?? `${plainName(type || "something")} went ${plainName(hop).replace(">", " to ")}`;
 }
 
@@ -16,7 +16,7 @@ function describeMessage(hop: string, msg: Message, state: State): string | null
   if (hop === "notebook") return describeNotebookEvent(msg, state);
   if (hop === "kernel>server") return describeKernelMessage(msg, state);
   if (hop === "session") return describeSessionMessage(msg);
-  return describeAgentMessage(msg);
+  return describeMessageOfAgent(msg);
 }
 
 /** Returns "cell 3" by the cell's position; "a cell" if it has none. */
@@ -58,7 +58,7 @@ function describeKernelMessage(msg: Message, state: State): string {
     case "ready":
       return "the kernel is ready";
     default:
-      return `the kernel sent ${plainName(typeOf(msg))}`;
+      return `the kernel sent ${plainName(typeOfMessage(msg))}`;
   }
 }
 
@@ -83,11 +83,11 @@ function describeSessionMessage(msg: Message): string {
     case "holder":
       return `the ${plainName(msg.by)} holds the notebook`;
     default:
-      return `the session recorded ${plainName(typeOf(msg))}`;
+      return `the session recorded ${plainName(typeOfMessage(msg))}`;
   }
 }
 
-function describeAgentMessage(msg: Message): string | null {
+function describeMessageOfAgent(msg: Message): string | null {
   switch (msg.type) {
     case "agent_query":
       return "the agent received a prompt";

@@ -3,9 +3,9 @@ import { readTrace, readTracePage } from "../../api/readTrace";
 import { watchTrace } from "../../api/watchTrace";
 import { read } from "../../json/schema";
 import { notebookAtSchema } from "../../protocol/api.gen";
-import { type Entry, typeOf } from "../../protocol/messages";
+import { type Entry, typeOfMessage } from "../../protocol/messages";
 import type { Store } from "../../store/store";
-import { AgentCheckpoints, agentEntriesQuery, hasHistory, streamEntriesQuery } from "./agentCheckpoints";
+import { AgentCheckpoints, agentEntriesQuery, hasAgentHistory, streamEntriesQuery } from "./agentCheckpoints";
 import { markOf, markQuery, markRelativeTo, type TimelineMark } from "./mark";
 import { Player } from "./player";
 import { initialTimelineState, type PlaybackSpeed, type TimelineState } from "./timelineState";
@@ -236,7 +236,7 @@ export class Timeline {
   async #loadTape(signal: AbortSignal): Promise<void> {
     const all: Entry[] = [];
     for await (const entries of readTrace(this.source.base, agentEntriesQuery, signal)) all.push(...entries);
-    if (!hasHistory(all)) {
+    if (!hasAgentHistory(all)) {
       all.length = 0;
       for await (const entries of readTrace(this.source.base, streamEntriesQuery, signal)) all.push(...entries);
     }
@@ -256,7 +256,7 @@ const agentEntryTypes = new Set(streamEntriesQuery.type.split(","));
 const agentHops = new Set(agentEntriesQuery.hop.split(","));
 
 function isAgentEntry(entry: Entry): boolean {
-  return agentHops.has(entry.hop) && agentEntryTypes.has(entry.msg === null ? "" : typeOf(entry.msg));
+  return agentHops.has(entry.hop) && agentEntryTypes.has(entry.msg === null ? "" : typeOfMessage(entry.msg));
 }
 
 /** Appends marks that are newer than the last one. */

@@ -34,7 +34,7 @@ export function useTimelineState(timeline: Timeline | null): TimelineState {
 }
 
 /** Returns what select reads from the state of a timeline, and re-renders the component when that changes. */
-export function useTimelineValue<T>(select: (moment: TimelineState) => T): T {
+export function useTimelineSelector<T>(select: (moment: TimelineState) => T): T {
   const timeline = useTimeline();
   return useSyncExternalStore(timeline.subscribe, () => select(timeline.get()));
 }

@@ -6,7 +6,7 @@ import type { Timeline } from "./timeline";
 const addressDelayMs = 250;
 
 /** Returns the entry number in the parameter seq of the page's address; null if it is missing or invalid. */
-export function addressedSeq(): number | null {
+export function seqInAddress(): number | null {
   const seq = Number(new URLSearchParams(window.location.search).get("seq") ?? "");
   return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
 }
@@ -20,7 +20,7 @@ export function useTimelineAddress(timeline: Timeline): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const later = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => updateAddress(timeline), addressDelayMs);
+      timer = setTimeout(() => writeSeqToAddress(timeline), addressDelayMs);
     };
     later();
     const stop = timeline.subscribe(later);
@@ -31,11 +31,11 @@ export function useTimelineAddress(timeline: Timeline): void {
   }, [timeline]);
 }
 
-function updateAddress(timeline: Timeline): void {
+function writeSeqToAddress(timeline: Timeline): void {
   const { seq, end, isLoading, mode } = timeline.get();
   if (isLoading || end === 0 || mode === "playing") return;
   const wanted = seq < end && mode !== "live" && seq > 0 ? seq : null;
-  if (wanted === addressedSeq()) return;
+  if (wanted === seqInAddress()) return;
   const parameters = new URLSearchParams(window.location.search);
   if (wanted === null) parameters.delete("seq");
   else parameters.set("seq", String(wanted));
