@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** The part of the bundler's module graph that chunkNamer reads. */
+/** The part of the bundler's module graph that createChunkNamer reads. */
 interface ModuleGraph {
   getModuleInfo(id: string): { importedIds: readonly string[] } | null;
 }

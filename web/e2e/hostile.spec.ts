@@ -163,7 +163,7 @@ harnessTest(
   },
 );
 
-/** What readHarm returns for a page that no hostile input has changed. */
+/** What readPageHarm returns for a page that no hostile input has changed. */
 const expectedHarmWhenSafe = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
 
 for (const kinds of [

@@ -4,7 +4,7 @@ import { type ConsoleIdentity, KernelConnection } from "./kernelConnection";
 import type { ConnectionState } from "./sessionSnapshot";
 import { silenceCloseReason } from "./socket";
 
-/** Delay in milliseconds before the first retry; maxDelayMs is the longest one. */
+/** Delay in milliseconds before the first retry; maxRetryDelayMs is the longest one. */
 const firstRetryDelayMs = 250;
 const maxRetryDelayMs = 10_000;
 

@@ -3,7 +3,7 @@ import type { Message, OutgoingMessage } from "../protocol/messages";
 
 /**
  * The part of a session that differs between a page that only views the server's notebook
- * (NotebookViewer) and one that holds the notebook (NotebookHolder).
+ * (ViewDocumentOwner) and one that holds the notebook (HolderDocumentOwner).
  */
 export interface DocumentOwner {
   /** Restores the saved notebook, before anything is connected. */

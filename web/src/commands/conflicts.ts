@@ -17,7 +17,7 @@ export type Conflicts = Readonly<Record<string, EditConflict>>;
 
 const ConflictsContext = createContext<Conflicts>({});
 
-/** Sets the conflicts that useConflict reads below it. */
+/** Sets the conflicts that useEditConflict reads below it. */
 export const ConflictsProvider = ConflictsContext.Provider;
 
 /** Returns the conflict of a cell; null if it has none. */

@@ -29,7 +29,7 @@ export function findHitsInCells(ids: readonly string[], texts: CellTexts, wanted
   return hits;
 }
 
-/** Returns the ranges of a text that match, ignoring case; at most maxHits. */
+/** Returns the ranges of a text that match, ignoring case; at most maxSearchHits. */
 export function matchRanges(text: string, wanted: string): { from: number; to: number }[] {
   const pattern = new RegExp(wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "gi");
   const found: { from: number; to: number }[] = [];

@@ -24,7 +24,7 @@ export interface SignalNode {
   readers: readonly string[];
 }
 
-/** An edge of the reactive graph. from and to are node ids, which cellNode and signalNode return. */
+/** An edge of the reactive graph. from and to are node ids, which cellNodeId and signalNodeId return. */
 export interface GraphEdge {
   from: string;
   to: string;

@@ -39,7 +39,7 @@ export function processFailureKey(state: State, inAttempt: boolean, refusal: str
   return notebook.kernel === "dead" ? "kernel dead" : "";
 }
 
-/** Parses a key of failureKeyOf; null if the key is "". */
+/** Parses a key of processFailureKey; null if the key is "". */
 export function parseFailureKey(key: string): ProcessFailure | null {
   if (key === "") return null;
   return { key, child: key.startsWith("kernel") ? "kernel" : "agent" };

@@ -22,7 +22,7 @@ export function useProcessLogs(session: string): { logs: ProcessLogs; connected:
   return { logs, connected };
 }
 
-/** Callbacks of followLogs. */
+/** Callbacks of followProcessLogs. */
 export interface LogEvents {
   /** Receives all stored lines after each connect, if there are any. */
   onStoredLines: (logs: ProcessLogs) => void;
