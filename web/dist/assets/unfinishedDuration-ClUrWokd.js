@@ -1,1 +1,0 @@
-import{s as e}from"./values-DM2-SMhu.js";function t(t,n){let r=e(t?.started);if(r===null)return null;let i=t?.state===`running`?n:e(t?.changed);return i===null?null:Math.max(0,i-r)}export{t};

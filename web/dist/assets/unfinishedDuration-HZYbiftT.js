@@ -1,0 +1,1 @@
+import{a as e}from"./values-B4BnxnfI.js";function t(t,n){let r=e(t?.started);if(r===null)return null;let i=t?.state===`running`?n:e(t?.changed);return i===null?null:Math.max(0,i-r)}export{t};
