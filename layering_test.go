@@ -35,7 +35,7 @@ server +http:          server/api server/metrics server/endpoint eval/session ev
 server/api +http:      server/endpoint eval/session eval/runs internal/notebook internal/trace internal/trace/flow internal/protocol
 server/metrics +http:  eval/session router internal/trace internal/protocol
 server/endpoint +http: eval/runs internal/protocol
-server/servertest:     server internal/subprocess
+server/servertest:     server internal/subprocess internal/subprocess/subprocesstest
 server/chaos:
 web:
 

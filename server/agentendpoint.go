@@ -58,7 +58,7 @@ func (e consoleAgentEndpoint) serveLive(c *console, instance *sessionInstance) e
 	}
 	for _, held := range []error{session.ErrHeldByOtherConsole, session.ErrHeldByServer, session.ErrHeldByConsole} {
 		if errors.Is(err, held) {
-			return &consoleRejection{protocol.CloseAlreadyHeld, err.Error()}
+			return &consoleRejectedError{protocol.CloseAlreadyHeld, err.Error()}
 		}
 	}
 	return c.awaitPeer(peer, err)

@@ -30,17 +30,17 @@ const (
 // errConsoleDisconnected is what reading from a console fails with that has disconnected.
 var errConsoleDisconnected = io.EOF
 
-// consoleRejection is an error with the close code and reason that the console gets.
-type consoleRejection struct {
+// consoleRejectedError is an error with the close code and reason that the console gets.
+type consoleRejectedError struct {
 	code   protocol.CloseCode
 	reason string
 }
 
-func (r *consoleRejection) Error() string { return r.reason }
+func (r *consoleRejectedError) Error() string { return r.reason }
 
 // newConsoleRejectionf returns a rejection with code 1008 (policy violation).
 func newConsoleRejectionf(format string, args ...any) error {
-	return &consoleRejection{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
+	return &consoleRejectedError{protocol.ClosePolicyViolation, fmt.Sprintf(format, args...)}
 }
 
 // HelloMessage is the first message of a console at /run or /agent.
@@ -142,7 +142,7 @@ func (s *Server) joinSessionHost(conn *consoleConn, id string, hello HelloMessag
 // closeWithError closes a console's connection with the code and reason that belong
 // to err, or because ctx, that of the server, has ended.
 func closeWithError(ctx context.Context, conn *consoleConn, err error) {
-	var rejected *consoleRejection
+	var rejected *consoleRejectedError
 	switch {
 	case errors.As(err, &rejected):
 		conn.close(rejected.code, rejected.reason)
@@ -270,7 +270,7 @@ func (c *console) serveEnded(instance *sessionInstance, wasConnected bool) error
 		c.host.mu.Unlock()
 		switch {
 		case closedErr != nil:
-			return &consoleRejection{protocol.CloseGoingAway, closedErr.Error()}
+			return &consoleRejectedError{protocol.CloseGoingAway, closedErr.Error()}
 		case newest != instance:
 			return nil
 		case startErr != nil && startErr != sentErr: //nolint:errorlint // the same value, not the same kind of error

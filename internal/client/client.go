@@ -48,18 +48,18 @@ func New(address, token string) (*Client, error) {
 	return &Client{base: base, token: token, http: &http.Client{Transport: transport}}, nil
 }
 
-// ErrorResponse is an error response of the server, or its reason for closing a WebSocket.
-type ErrorResponse struct {
+// ResponseError is an error response of the server, or its reason for closing a WebSocket.
+type ResponseError struct {
 	Status int    // HTTP status; 0: a WebSocket was accepted and then closed
 	Code   string // endpoint.Problem.Code; empty: the response was not a problem
 	Text   string // for people
 }
 
-func (e *ErrorResponse) Error() string { return e.Text }
+func (e *ResponseError) Error() string { return e.Text }
 
 // IsServerFault reports whether the HTTP status is 500 or above: the server failed,
 // rather than refused a bad request.
-func (e *ErrorResponse) IsServerFault() bool { return e.Status >= http.StatusInternalServerError }
+func (e *ResponseError) IsServerFault() bool { return e.Status >= http.StatusInternalServerError }
 
 // ErrUnreachable means that there is no server at the address, or that the connection
 // was lost.
@@ -121,7 +121,7 @@ func (c *Client) unreachableError(ctx context.Context, err error) error {
 // with code and text if the body is an endpoint.Problem, else with the path and the
 // HTTP status.
 func parseErrorResponse(response *http.Response, body []byte) error {
-	result := &ErrorResponse{Status: response.StatusCode}
+	result := &ResponseError{Status: response.StatusCode}
 	var problem struct {
 		Code string `json:"code"`
 		Text string `json:"text"`

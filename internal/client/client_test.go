@@ -79,9 +79,9 @@ func TestGetJSONRefused(t *testing.T) {
 				w.WriteHeader(tc.status)
 				_, _ = io.WriteString(w, tc.body)
 			})
-			var answered *client.ErrorResponse
+			var answered *client.ResponseError
 			require.ErrorAs(t, c.GetJSON(t.Context(), "api", nil), &answered)
-			require.Equal(t, client.ErrorResponse{Status: tc.status, Code: tc.code, Text: tc.text}, *answered)
+			require.Equal(t, client.ResponseError{Status: tc.status, Code: tc.code, Text: tc.text}, *answered)
 			require.Equal(t, tc.status == http.StatusInternalServerError, answered.IsServerFault())
 		})
 	}
@@ -138,7 +138,7 @@ func TestWatchTrace(t *testing.T) {
 			func(ws *websocket.Conn) error { return ws.Close(websocket.StatusPolicyViolation, "wrong token") },
 			func(t *testing.T, err error) {
 				t.Helper()
-				require.Equal(t, &client.ErrorResponse{Text: "wrong token"}, err)
+				require.Equal(t, &client.ResponseError{Text: "wrong token"}, err)
 			},
 		},
 		"no reason": {
@@ -193,9 +193,9 @@ func TestWatchTraceRefused(t *testing.T) {
 		_, _ = io.WriteString(w, `{"code":"unauthorized","text":"wrong token"}`)
 	})
 	_, err := c.WatchTrace(t.Context(), "s", 1)
-	var answered *client.ErrorResponse
+	var answered *client.ResponseError
 	require.ErrorAs(t, err, &answered)
-	require.Equal(t, client.ErrorResponse{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "wrong token"}, *answered)
+	require.Equal(t, client.ResponseError{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "wrong token"}, *answered)
 }
 
 // TraceWatch.Next returns the cause of its context when the context ends.

@@ -62,9 +62,9 @@ func (w *TraceWatch) Next(ctx context.Context) ([]byte, error) {
 	case errors.As(err, &closed) && (closed.Code == websocket.StatusNormalClosure || closed.Code == websocket.StatusGoingAway):
 		return nil, io.EOF
 	case errors.As(err, &closed) && closed.Reason != "":
-		return nil, &ErrorResponse{Text: closed.Reason}
+		return nil, &ResponseError{Text: closed.Reason}
 	case errors.As(err, &closed):
-		return nil, &ErrorResponse{Text: fmt.Sprintf("the server has closed the connection with code %d", closed.Code)}
+		return nil, &ResponseError{Text: fmt.Sprintf("the server has closed the connection with code %d", closed.Code)}
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	default:

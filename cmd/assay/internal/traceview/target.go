@@ -249,7 +249,7 @@ func (l *limitedLines) Next(ctx context.Context) ([]byte, error) {
 // ExplainError adds the name of the target, and what the user can do, to an error of
 // reading it.
 func (t *Target) ExplainError(err error) error {
-	var refusal *client.ErrorResponse
+	var refusal *client.ResponseError
 	switch {
 	case errors.As(err, &refusal) && !t.hasServerSent && !refusal.IsServerFault():
 		return exit.UsageError(fmt.Errorf("%s: %w (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)", t.name, err))
