@@ -185,7 +185,7 @@ func (r *Router) newKernelActionFrame(request *pendingRequest, body []byte) (fra
 	message := protocol.KernelRequest{AgentTxID: request.id}
 	switch request.action {
 	case "request_globals_summary", "request_reactivity_summary":
-		return r.newSummaryRequestFrame(request), nil
+		return r.newKernelSummaryRequest(request), nil
 	case "get_global_info":
 		if params.Key == "" {
 			return frame{}, fmt.Errorf("get_global_info: params.key is missing or empty")
@@ -214,9 +214,9 @@ func (r *Router) executeCodeTimeout(seconds *float64) time.Duration {
 	return time.Duration(*seconds * float64(time.Second))
 }
 
-// newSummaryRequestFrame makes the frame that asks the kernel for a summary: an agent_action if the
+// newKernelSummaryRequest makes the frame that asks the kernel for a summary: an agent_action if the
 // kernel takes those, and otherwise a message with the summary's own type.
-func (r *Router) newSummaryRequestFrame(request *pendingRequest) frame {
+func (r *Router) newKernelSummaryRequest(request *pendingRequest) frame {
 	r.mu.Lock()
 	takesActions := r.kernelTakesActions
 	r.mu.Unlock()

@@ -30,7 +30,9 @@ func (h *sessionHost) newTracePath() string {
 	return filepath.Join(h.server.cfg.TraceDir, h.id+"@"+time.Now().UTC().Format(traceTimeLayout)+traceFileSuffix)
 }
 
-// startTrace creates the trace file of the host's next session, and its folder.
+// startTrace creates the trace file of the host's next session, and its folder, and returns
+// the recording that writes the file, which the caller must close. It fails if the folder or
+// the file cannot be created.
 func (h *sessionHost) startTrace() (*trace.Recording, error) {
 	if err := os.MkdirAll(h.server.cfg.TraceDir, 0o750); err != nil { //nolint:gosec // the folder is from the command line
 		return nil, fmt.Errorf("folder for traces: %w", err)
@@ -108,7 +110,8 @@ func (s *Server) newestTracePath(id string) (recording *trace.Recording, path st
 	return nil, ""
 }
 
-// openTraceFile is the [api.TraceOpener] for the session that the path names.
+// openTraceFile is the [api.TraceOpener] that opens the newest trace of the session whose id
+// is in the path of r. The error wraps [runs.ErrNotFound] if the session has no trace.
 func (s *Server) openTraceFile(r *http.Request) (file api.TraceFile, err error) {
 	id := r.PathValue("id")
 	recording, path := s.newestTracePath(id)

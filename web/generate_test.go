@@ -332,7 +332,7 @@ func readDocs(t *testing.T, folder string) map[string]string {
 				}
 				docs[typ.Name.Name] = cmp.Or(typ.Doc.Text(), group.Doc.Text())
 				if fields, ok := typ.Type.(*ast.StructType); ok {
-					addFieldDocs(docs, typ.Name.Name, fields)
+					collectFieldDocs(docs, typ.Name.Name, fields)
 				}
 			}
 		}
@@ -340,7 +340,7 @@ func readDocs(t *testing.T, folder string) map[string]string {
 	return docs
 }
 
-func addFieldDocs(docs map[string]string, typ string, fields *ast.StructType) {
+func collectFieldDocs(docs map[string]string, typ string, fields *ast.StructType) {
 	for _, field := range fields.Fields.List {
 		for _, name := range field.Names {
 			docs[typ+"."+name.Name] = strings.TrimSpace(field.Doc.Text() + field.Comment.Text())

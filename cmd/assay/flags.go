@@ -48,7 +48,7 @@ func (c choiceFlag) String() string {
 	return *c.value
 }
 
-// Set chooses a word, and rejects any other text.
+// Set makes text the flag's value. It fails if text is not one of the words.
 func (c choiceFlag) Set(text string) error {
 	if !slices.Contains(c.words, text) {
 		return fmt.Errorf("want %s", strings.Join(c.words, ", "))

@@ -70,8 +70,8 @@ func (w Watcher) Progress() *Progress { return w.progress }
 // StreamContains exports streamContains, which searches a reader for a text.
 var StreamContains = streamContains //nolint:gochecknoglobals // an export for tests
 
-// TaskFileID exports taskFileID, which derives the id of a case's file from its name.
-var TaskFileID = taskFileID //nolint:gochecknoglobals // an export for tests
+// CaseFileIDFromName exports caseFileIDFromName, which derives the id of a case's file from its name.
+var CaseFileIDFromName = caseFileIDFromName //nolint:gochecknoglobals // an export for tests
 
 // StopAfterTimeout exports rerunner.stopAfterTimeout, which calls a function when cellTimeout
 // has passed.

@@ -35,7 +35,7 @@ func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
 type taskFile struct {
 	Type      string `json:"type"` // "File"
 	Path      string `json:"path"` // name in the case
-	ID        string `json:"id"`   // see taskFileID
+	ID        string `json:"id"`   // see caseFileIDFromName
 	LocalPath string `json:"local_path"`
 }
 
@@ -45,10 +45,10 @@ type taskFile struct {
 func encodeTaskFiles(c testcases.Case, s *session.Session) (json.RawMessage, error) {
 	var nodes []taskFile
 	for _, data := range c.Data {
-		nodes = append(nodes, taskFile{Type: "File", Path: data.Name, ID: taskFileID(data.Name), LocalPath: dataFilePath(s.Workdir(), data)})
+		nodes = append(nodes, taskFile{Type: "File", Path: data.Name, ID: caseFileIDFromName(data.Name), LocalPath: dataFilePath(s.Workdir(), data)})
 	}
 	for _, file := range c.Files {
-		nodes = append(nodes, taskFile{Type: "File", Path: file.Name, ID: taskFileID(file.Name), LocalPath: s.Workdir() + "/" + file.Name})
+		nodes = append(nodes, taskFile{Type: "File", Path: file.Name, ID: caseFileIDFromName(file.Name), LocalPath: s.Workdir() + "/" + file.Name})
 	}
 	if nodes == nil {
 		return nil, nil
@@ -56,9 +56,9 @@ func encodeTaskFiles(c testcases.Case, s *session.Session) (json.RawMessage, err
 	return json.Marshal(nodes)
 }
 
-// taskFileID returns the id of a case's file for the query: its name without the scheme
+// caseFileIDFromName returns the id of a case's file for the query: its name without the scheme
 // latch:/// and the endings .csv and .h5ad. Agents written for the first harness of this case
 // format expect such ids.
-func taskFileID(name string) string {
+func caseFileIDFromName(name string) string {
 	return strings.NewReplacer("latch:///", "", ".csv", "", ".h5ad", "").Replace(name)
 }

@@ -87,8 +87,8 @@ func TestStopOfCodeThatHandlesQuit(t *testing.T) {
 	}
 }
 
-// Stopping a cell kills the program for which it waits, because Emacs goes on waiting when it
-// is interrupted.
+// Stopping a cell that waits for a program, as in call-process, kills the program, because the
+// kernel, an Emacs, goes on waiting for it after an interrupt.
 func TestStopKillsProgramThatCellWaitsFor(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t)

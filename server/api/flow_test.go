@@ -93,14 +93,14 @@ func sampleEntries(tb testing.TB) []trace.Entry {
 	}
 }
 
-// flowPath returns the path of …/flow for that of …/trace.
-func flowPath(path string) string { return strings.TrimSuffix(path, "trace") + "flow" }
+// flowPathOfTracePath returns the path of …/flow for that of …/trace.
+func flowPathOfTracePath(path string) string { return strings.TrimSuffix(path, "trace") + "flow" }
 
 func TestFlow(t *testing.T) {
 	t.Parallel()
 	s, path, _ := newTestServerWithTrace(t, traceText(t, sampleEntries(t)...))
 	var page flowPage
-	s.getJSON(t, flowPath(path), &page)
+	s.getJSON(t, flowPathOfTracePath(path), &page)
 	require.Len(t, page.Entries, 13)
 	require.Equal(t, []any{nil, 13, 13, false, nil}, []any{intOrNil(page.Next), int(page.Last), int(page.End), page.Complete, intOrNil(page.Count)})
 	first := page.Entries[7]
@@ -127,7 +127,7 @@ func TestFlow(t *testing.T) {
 	require.Equal(t, "unanswered: notebook", page.Requests["13"].Text)
 
 	var brief flowPage
-	s.getJSON(t, flowPath(path)+"?from=9&limit=1", &brief)
+	s.getJSON(t, flowPathOfTracePath(path)+"?from=9&limit=1", &brief)
 	require.Equal(t, []int{9}, brief.seqs())
 	require.Equal(t, page.Requests["8"], brief.Requests["8"], "requests are complete even if the page has only some of their entries")
 	require.Len(t, brief.Requests, 1)
@@ -166,7 +166,7 @@ func TestFlowFilters(t *testing.T) {
 		"from=9223372036854775807&skip=2": {nil, nil, nil, 9223372036854775806},
 	} {
 		var page flowPage
-		s.getJSON(t, flowPath(path)+"?"+query, &page)
+		s.getJSON(t, flowPathOfTracePath(path)+"?"+query, &page)
 		require.Equal(t, want.seqs, page.seqs(), query)
 		require.Equal(t, []any{want.count, want.next, want.last}, []any{intOrNil(page.Count), intOrNil(page.Next), page.Last}, query)
 	}
@@ -180,7 +180,7 @@ func TestFlowFilters(t *testing.T) {
 		"skip=1e3":                 "skip=1e3",
 		"late=1000000000000000000": "late=",
 	} {
-		require.Contains(t, requireProblem(t, s.request(t, http.MethodGet, flowPath(path)+"?"+query), http.StatusBadRequest, "bad_parameter"), problemText)
+		require.Contains(t, requireProblem(t, s.request(t, http.MethodGet, flowPathOfTracePath(path)+"?"+query), http.StatusBadRequest, "bad_parameter"), problemText)
 	}
 }
 
@@ -223,15 +223,15 @@ func TestFlowAfterTheFileWasReplaced(t *testing.T) {
 	t.Parallel()
 	s, path, file := newTestServerWithTrace(t, traceText(t, sampleEntries(t)...))
 	var page flowPage
-	s.getJSON(t, flowPath(path), &page)
+	s.getJSON(t, flowPathOfTracePath(path), &page)
 	require.EqualValues(t, 13, page.End)
 	require.NoError(t, os.WriteFile(file, []byte(traceText(t, numberedEntries(t, 40)...)), 0o600))
 	page = flowPage{}
-	s.getJSON(t, flowPath(path), &page)
+	s.getJSON(t, flowPathOfTracePath(path), &page)
 	require.EqualValues(t, 40, page.End)
 	require.Equal(t, "kernel_stdio", page.Entries[0]["type"])
 	require.NoError(t, os.WriteFile(file, []byte("{}\n"), 0o600))
-	requireProblem(t, s.request(t, http.MethodGet, flowPath(path)), http.StatusInternalServerError, "unreadable")
+	requireProblem(t, s.request(t, http.MethodGet, flowPathOfTracePath(path)), http.StatusInternalServerError, "unreadable")
 	requireProblem(t, s.request(t, http.MethodGet, strings.Replace(path, "case-1", "none", 1)), http.StatusNotFound, "not_found")
 }
 
@@ -240,7 +240,7 @@ func TestFlowAndNotebookOfAnEmptyTrace(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", `{"type":"trace"`, strings.SplitAfter(traceText(t), "\n")[0]} {
 		s, path, _ := newTestServerWithTrace(t, text)
-		answer := s.request(t, http.MethodGet, flowPath(path))
+		answer := s.request(t, http.MethodGet, flowPathOfTracePath(path))
 		require.JSONEq(t, `{"entries":[],"requests":{},"next":null,"last":0,"end":0,"complete":false}`, answer.Body.String(), text)
 		var at notebookAt
 		s.getJSON(t, notebookAtPath(path), &at)
@@ -260,7 +260,7 @@ func TestFlowOfDamagedLines(t *testing.T) {
 	lines[12] = fmt.Sprintf(`{"seq":-1,"t_ns":1,"hop":"agent>server","type":%q,"action":%q,"tx_id":%q,"conn":-3,"ref":99999999999,"cause":-1,"msg":[1]}`, long, long, long) + "\n"
 	s, path, _ := newTestServerWithTrace(t, strings.Join(lines, ""))
 	var page flowPage
-	s.getJSON(t, flowPath(path), &page)
+	s.getJSON(t, flowPathOfTracePath(path), &page)
 	require.Len(t, page.Entries, 13)
 	require.Equal(t, map[string]any{"seq": 3.0, "t_ns": 0.0, "hop": "", "type": "", "bytes": 7.0, "label": "no entry of a trace"}, page.Entries[2])
 	require.Equal(t, "no entry of a trace", page.Entries[5]["label"], "the action is a number")
@@ -321,12 +321,12 @@ func BenchmarkFlow(b *testing.B) {
 		b.Run("first/"+query, func(b *testing.B) {
 			for b.Loop() {
 				s.handler = api.NewTestHandler(s.dir, nil)
-				require.Equal(b, http.StatusOK, s.request(b, http.MethodGet, flowPath(path)+"?"+query).Code)
+				require.Equal(b, http.StatusOK, s.request(b, http.MethodGet, flowPathOfTracePath(path)+"?"+query).Code)
 			}
 		})
 		b.Run("cached/"+query, func(b *testing.B) {
 			for b.Loop() {
-				require.Equal(b, http.StatusOK, s.request(b, http.MethodGet, flowPath(path)+"?"+query).Code)
+				require.Equal(b, http.StatusOK, s.request(b, http.MethodGet, flowPathOfTracePath(path)+"?"+query).Code)
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func TestFlowTextSearch(t *testing.T) {
 		"text=" + strings.Repeat("long", 500): nil,
 	} {
 		var page flowPage
-		s.getJSON(t, flowPath(path)+"?"+query, &page)
+		s.getJSON(t, flowPathOfTracePath(path)+"?"+query, &page)
 		require.Equal(t, want, page.seqs(), query)
 	}
 }
@@ -49,7 +49,7 @@ func TestFlowTextSearchInAGrowingTrace(t *testing.T) {
 	s, path, file := newTestServerWithTrace(t, strings.Join(lines[:9], ""))
 	text := func(text string) []int {
 		var page flowPage
-		s.getJSON(t, flowPath(path)+"?text="+text, &page)
+		s.getJSON(t, flowPathOfTracePath(path)+"?text="+text, &page)
 		return page.seqs()
 	}
 	require.Equal(t, []int{8}, text("execute_code"))
@@ -84,15 +84,15 @@ func TestFlowWithoutStreams(t *testing.T) {
 			flowPage
 			Hidden *int64
 		}
-		s.getJSON(t, flowPath(path)+"?"+query, &page)
+		s.getJSON(t, flowPathOfTracePath(path)+"?"+query, &page)
 		require.Equal(t, want.seqs, page.seqs(), query)
 		require.Equal(t, []any{want.count, want.hidden}, []any{intOrNil(page.Count), intOrNil(page.Hidden)}, query)
 	}
 	query := frameEntry(t, trace.ServerToAgent, `{"type":"agent_query","query":"x","request_id":"r"}`)
 	s, path, _ = newTestServerWithTrace(t, traceText(t, query, piece, piece))
 	var page flowPage
-	s.getJSON(t, flowPath(path)+"?streams=false&from=2", &page)
+	s.getJSON(t, flowPathOfTracePath(path)+"?streams=false&from=2", &page)
 	require.Empty(t, page.Entries)
 	require.Equal(t, "answered", page.Requests["1"].State, "by a hidden entry")
-	require.Contains(t, requireProblem(t, s.request(t, http.MethodGet, flowPath(path)+"?streams=no"), http.StatusBadRequest, "bad_parameter"), "streams=no")
+	require.Contains(t, requireProblem(t, s.request(t, http.MethodGet, flowPathOfTracePath(path)+"?streams=no"), http.StatusBadRequest, "bad_parameter"), "streams=no")
 }

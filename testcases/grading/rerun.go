@@ -11,13 +11,14 @@ import (
 	"assay/testcases/grading/pyvalue"
 )
 
-// mustRunCleanDemand returns the demand that the notebook, run again from top to bottom
+// mustRunCleanDemand is the [notebookDemand] that the notebook, run again from top to bottom
 // in a fresh kernel, gives what it shows: each cell with code ends with ok, both in the
 // notebook and again, and has the same lines of text output, in any order, since the
 // output of a program that a cell starts may come before or after the cell's own.
 // Hexadecimal addresses, 0x and digits, count as equal; [Input.Rerun] makes paths into
 // the sandbox equal. All other text that changes between runs, such as times and random
-// numbers, is a difference.
+// numbers, is a difference. It adds a failure to l for each cell that differs, and returns an
+// error if the notebook cannot be run again.
 func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 	if l.rerun == nil {
 		return newNotebookError("a notebook cannot be run again here")

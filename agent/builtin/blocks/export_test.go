@@ -17,8 +17,8 @@ func TaskName(label, query string) string { return taskName(label, query) }
 // BlockOutput calls blockOutput, which returns what the model sees of a block that was run.
 func BlockOutput(response protocol.ExecuteCodeResponse) string { return blockOutput(response, nil) }
 
-// CodeCompaction calls codeCompaction, which lets replies with code be dropped with their
-// outputs.
+// CodeCompaction returns the codeCompaction of a kernel's language: the rule by which a
+// conversation that is too long loses replies with code together with their outputs.
 func CodeCompaction(language string) builtin.Compaction { return codeCompaction(language) }
 
 // CrossLabelLog is a crossLabelLog, the record of what was said in all labels.

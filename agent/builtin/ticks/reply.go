@@ -85,8 +85,8 @@ func isAbsentField(value json.RawMessage) bool {
 	return false
 }
 
-// withoutReply returns the object without its reply field, as JSON.
-func (r tickReply) withoutReply() string {
+// jsonWithoutReplyField returns the object without its reply field, as JSON.
+func (r tickReply) jsonWithoutReplyField() string {
 	rest := map[string]json.RawMessage{}
 	for name, value := range r.fields {
 		if name != "reply" {

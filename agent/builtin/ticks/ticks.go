@@ -138,7 +138,7 @@ func (s *strategy) runTick(ctx context.Context) (rests bool, err error) {
 func (s *strategy) finishTick(reply modelReply) (rests bool, err error) {
 	switch {
 	case reply.submits:
-		return true, s.conversation.Submit(reply.reply, &reply.response.Usage, model.Text(reply.withoutReply()))
+		return true, s.conversation.Submit(reply.reply, &reply.response.Usage, model.Text(reply.jsonWithoutReplyField()))
 	case reply.continues:
 		return false, nil
 	case !s.conversation.EvalMode || s.reminded:

@@ -101,7 +101,7 @@ const headerLine = `{"type":"trace","version":1,"session":"s","started":"2026-01
 func renderGoldenSection(t *testing.T, path, section string) string {
 	t.Helper()
 	var text strings.Builder
-	var stats flow.Stats
+	var stats flow.StatsCollector
 	filter, show := flow.Filter{}, flow.LineFormatter{}
 	for field := range strings.FieldsSeq(section) {
 		key, value, _ := strings.Cut(field, "=")

@@ -4,7 +4,7 @@
 // A [Joiner] joins records as they are added. On it stand the ways to read a trace:
 // [WalkFinished] for one that is over, [WalkLive] for one that grows, and an [Index]
 // in memory, which is read at random. They yield a [Frame] for each entry; a
-// [Filter] picks frames, [Stats] counts them, and a [LineFormatter] shows them to
+// [Filter] picks frames, [StatsCollector] counts them, and a [LineFormatter] shows them to
 // people. [LogSessionMessages] writes a log record for each message that passes in a session.
 package flow
 

@@ -13,10 +13,10 @@ import (
 // ones are counted as "other", because an agent can invent any number of actions.
 const maxStatsRows = 1000
 
-// Stats counts the frames and requests of a trace, or of a part of it, and collects how long
+// StatsCollector counts the frames and requests of a trace, or of a part of it, and collects how long
 // the requests took. It takes 8 bytes per request. The zero value is empty and ready to use.
 // Only one goroutine may use it.
-type Stats struct {
+type StatsCollector struct {
 	frameCount int
 	noteCounts map[trace.Note]int
 	rows       map[statsKey]*statsRow
@@ -66,7 +66,7 @@ func (s delaySample) duration() time.Duration { return time.Duration(s >> hopBit
 func (s delaySample) slowestHop() string { return hopNames()[s&(1<<hopBits-1)] }
 
 // AddFrame counts a frame and its note, and the request whose delay is shown with the frame.
-func (s *Stats) AddFrame(f Frame) {
+func (s *StatsCollector) AddFrame(f Frame) {
 	if s.rows == nil {
 		s.noteCounts, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
 	}
@@ -81,7 +81,7 @@ func (s *Stats) AddFrame(f Frame) {
 
 // rowOfRequest returns the row in which the request q is counted; it adds a row for a new kind and
 // action.
-func (s *Stats) rowOfRequest(q *Request) *statsRow {
+func (s *StatsCollector) rowOfRequest(q *Request) *statsRow {
 	key := statsKey{q.Kind, printableText(q.Action, maxShownNameRunes)}
 	row := s.rows[key]
 	if row == nil && len(s.rows) >= maxStatsRows {
@@ -112,7 +112,7 @@ func (r *statsRow) addRequest(q *Request) {
 	}
 }
 
-// Summary is the JSON of the statistics of a trace that [Stats] has collected.
+// Summary is the JSON of the statistics of a trace that [StatsCollector] has collected.
 type Summary struct {
 	Frames  int                `json:"frames"`
 	Actions []ActionSummary    `json:"actions"` // by kind, then by name
@@ -136,7 +136,7 @@ type ActionSummary struct {
 }
 
 // Summary returns the statistics of all frames added so far, sorted by kind and then by action.
-func (s *Stats) Summary() Summary {
+func (s *StatsCollector) Summary() Summary {
 	sum := Summary{Frames: s.frameCount, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
 	maps.Copy(sum.Notes, s.noteCounts)
 	for key, row := range s.rows {

@@ -24,7 +24,7 @@ func newAnsweredActionFrame(action, answerer string, took time.Duration) flow.Fr
 // request at that rank.
 func TestStatsPercentiles(t *testing.T) {
 	t.Parallel()
-	var stats flow.Stats
+	var stats flow.StatsCollector
 	require.Equal(t, flow.Summary{Actions: []flow.ActionSummary{}, Notes: map[trace.Note]int{}}, stats.Summary())
 	for i := 100; i > 0; i-- {
 		answerer := "notebook"
@@ -45,7 +45,7 @@ func TestStatsPercentiles(t *testing.T) {
 // that invents actions does not fill the memory.
 func TestStatsRowsAreBounded(t *testing.T) {
 	t.Parallel()
-	var stats flow.Stats
+	var stats flow.StatsCollector
 	for i := range 3000 {
 		stats.AddFrame(newAnsweredActionFrame(fmt.Sprintf("action_%d", i), "server", 0))
 	}

@@ -97,7 +97,7 @@ func TestJoinerMemoryIsBounded(t *testing.T) {
 	const frames, most = 1_000_000, 64 << 20
 	before := heapBytes()
 	session := &syntheticTrace{lastSeq: frames}
-	var stats flow.Stats
+	var stats flow.StatsCollector
 	settled := 0
 	joiner := flow.NewJoiner(func(*flow.Request) { settled++ })
 	for session.seq < frames {
@@ -217,7 +217,7 @@ func FuzzWalk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, lines []byte) {
 		path := filepath.Join(t.TempDir(), "trace.jsonl")
 		require.NoError(t, os.WriteFile(path, append([]byte(headerLine), lines...), 0o600))
-		var stats flow.Stats
+		var stats flow.StatsCollector
 		frames := 0
 		each := func(f flow.Frame) error {
 			frames++

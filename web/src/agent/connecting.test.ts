@@ -4,7 +4,7 @@ import {
   acceptConnections,
   advanceTimers,
   leavePage,
-  notebookStateMessage,
+  notebookStateFromServer,
   noticeTexts,
   openPage,
   readyMessage,
@@ -38,7 +38,7 @@ describe("connecting", () => {
       },
     ]);
     expect(sessionSnapshot().connection.state).toBe("wsConnecting");
-    agent.receive(notebookStateMessage(1, []));
+    agent.receive(notebookStateFromServer(1, []));
     expect(sessionSnapshot().connection.state).toBe("connected");
     expect(console.info).toHaveBeenCalledWith("[AgentConnection] Connected");
     expect(sessionSnapshot()).toMatchObject({ language: "python", kernelPid: 99, commands: { canRun: true } });
@@ -198,7 +198,7 @@ describe("a session that requires a token", () => {
     socketAt("/run").open();
     socketAt("/run").receive({ ...readyMessage, session_owner: false });
     socketAt("/agent").open();
-    socketAt("/agent").receive(notebookStateMessage(1, []));
+    socketAt("/agent").receive(notebookStateFromServer(1, []));
     expect(sessionSnapshot()).toMatchObject({
       isOwner: false,
       commands: { canRun: false, runProblem: "Another console owns this session." },

@@ -8,7 +8,7 @@ import {
   executionsByCell,
   leavePage,
   loadPage,
-  notebookStateMessage,
+  notebookStateFromServer,
   noticeTexts,
   openPage,
   reloadAndLeavePage,
@@ -150,7 +150,7 @@ describe("editing", () => {
     socketAt("/agent").drop(1006);
     userCommands().editCell("a", "sent and more");
     await advanceTimers(300);
-    await acceptConnections(notebookStateMessage(12, [wireCell("a", "sent", 2)]));
+    await acceptConnections(notebookStateFromServer(12, [wireCell("a", "sent", 2)]));
     expect(sentNotebookActions()).toMatchObject([{ params: { source: "sent and more", rev: 1 } }]);
     await answerNewestNotebookAction({ status: "error", error: "rev", source: "sent", rev: 2 });
     await advanceTimers(500);
@@ -197,11 +197,11 @@ describe("editing", () => {
 
   it("stores an edit over the text that it is based on, whatever rev that has by now", async () => {
     await openPage();
-    await acceptConnections(notebookStateMessage(10, [wireCell("a", "x", 9)]));
+    await acceptConnections(notebookStateFromServer(10, [wireCell("a", "x", 9)]));
     socketAt("/agent").drop(1001);
     userCommands().editCell("a", "xy");
     await advanceTimers(300);
-    await acceptConnections(notebookStateMessage(3, [wireCell("a", "x", 2)]));
+    await acceptConnections(notebookStateFromServer(3, [wireCell("a", "x", 2)]));
     await answerNewestNotebookAction({ status: "error", error: "rev", source: "x", rev: 2 });
     expect(sessionSnapshot().conflicts).toEqual({});
     expect(sentNotebookActions().at(-1)).toMatchObject({ params: { source: "xy", rev: 2 } });
@@ -316,7 +316,7 @@ describe("editing", () => {
     await advanceTimers(500);
     await answerNewestNotebookAction(stale, [cellEditedEvent("a", "theirs", 2, 11, "agent")]);
     await loadPage();
-    await acceptConnections(notebookStateMessage(12, [wireCell("a", "theirs", 2), wireCell("b")]));
+    await acceptConnections(notebookStateFromServer(12, [wireCell("a", "theirs", 2), wireCell("b")]));
     await advanceTimers(1000);
     expect(sentNotebookActions()).toEqual([]);
     expect(sessionSnapshot().conflicts).toMatchObject({ a: { mine: "mine", theirs: "theirs" } });
@@ -330,7 +330,7 @@ describe("editing", () => {
     userCommands().editCell("a", "mine a");
     userCommands().editCell("b", "mine b");
     await loadPage();
-    await acceptConnections(notebookStateMessage(12, [wireCell("a", "theirs", 2), wireCell("b")]));
+    await acceptConnections(notebookStateFromServer(12, [wireCell("a", "theirs", 2), wireCell("b")]));
     expect(sessionSnapshot().conflicts).toMatchObject({ a: { mine: "mine a", theirs: "theirs" } });
     expect(cellsById().b?.source).toBe("mine b");
     expect(sentNotebookActions()).toMatchObject([{ params: { cell_id: "b", source: "mine b", rev: 1 } }]);
@@ -405,7 +405,7 @@ describe("a lost connection", () => {
     await advanceTimers(300);
     expect(noticeTexts()).toEqual(["The cell was not run: there is no connection."]);
     await acceptConnections(
-      notebookStateMessage(20, [wireCell("a"), wireCell("b")], {
+      notebookStateFromServer(20, [wireCell("a"), wireCell("b")], {
         cell_status: { b: "ran" },
         cell_sequencers: { b: 1 },
       }),
@@ -423,7 +423,7 @@ describe("a lost connection", () => {
     socketAt("/run").drop(1006);
     await advanceTimers(300);
     await acceptConnections(
-      notebookStateMessage(20, [wireCell("a")], { cell_status: { a: "running" }, run_queue: ["a"] }),
+      notebookStateFromServer(20, [wireCell("a")], { cell_status: { a: "running" }, run_queue: ["a"] }),
     );
     expect(noticeTexts()).toEqual([]);
     expect(executionsByCell().a).toMatchObject({ pending: true, started: false });

@@ -34,7 +34,7 @@ export const wireCell = (id: string, source = id, rev = 1): WireCell => ({
 });
 
 /** Returns a notebook_state message, the first one that a view receives at /agent. */
-export function notebookStateMessage(
+export function notebookStateFromServer(
   seq: number,
   cells: WireCell[],
   runs: Partial<NotebookStateMessage["runs"]> = {},
@@ -83,7 +83,7 @@ export function leavePage(): void {
  * /agent.
  */
 export async function acceptConnections(
-  state = notebookStateMessage(10, [wireCell("a"), wireCell("b")]),
+  state = notebookStateFromServer(10, [wireCell("a"), wireCell("b")]),
 ): Promise<void> {
   socketAt("/run").open();
   socketAt("/run").receive(readyMessage);

@@ -4,7 +4,7 @@ import {
   advanceTimers,
   cellsById,
   executionsByCell,
-  notebookStateMessage,
+  notebookStateFromServer,
   noticeTexts,
   openPage,
   readyMessage,
@@ -75,7 +75,7 @@ describe("incoming messages", () => {
     expect(sessionSnapshot().kernelPid).toBe(0);
     expect(executionsByCell().a?.status).toBe("error");
     socketAt("/run").receive({ ...readyMessage, kernel_pid: 100 });
-    socketAt("/agent").receive(notebookStateMessage(2, [wireCell("a")]));
+    socketAt("/agent").receive(notebookStateFromServer(2, [wireCell("a")]));
     await advanceTimers();
     expect(sessionSnapshot().store.get()).toMatchObject({ notebook: { kernel: "running", seq: 2 }, verdict: null });
     expect(sessionSnapshot().store.get().agent.conversation).toEqual([]);
@@ -156,7 +156,7 @@ describe("the past conversation", () => {
     socketAt("/run").open();
     socketAt("/run").receive(readyMessage);
     socketAt("/agent").open();
-    socketAt("/agent").receive(notebookStateMessage(2, []));
+    socketAt("/agent").receive(notebookStateFromServer(2, []));
     socketAt("/agent").receive({ ...entry(3, "three").msg, seq: 3 }, { ...entry(4, "four").msg, seq: 4 });
     await advanceTimers();
     expect(texts_()).toEqual(["one", "two", "three", "four"]);

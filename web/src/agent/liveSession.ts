@@ -11,7 +11,7 @@ import { UnsentEdits } from "./edits";
 import type { ConsoleIdentity } from "./kernelConnection";
 import { KernelStatus } from "./kernelStatus";
 import { offerTextOfDeletedCell, reportCellsNotRun, reportRefusedEdit, reportUnconfirmedMessages } from "./lossNotices";
-import { MissedVerdict } from "./missedVerdict";
+import { MissedVerdictReporter } from "./missedVerdict";
 import { SessionAuth } from "./sessionAuth";
 import { type CommandBackend, createCommands } from "./sessionCommands";
 import { SessionServices } from "./sessionServices";
@@ -39,7 +39,7 @@ export class LiveSession {
   private attemptOver = false;
   private findNotRun: (() => string[]) | null = null; // Returns the cells that did not run when the connection broke; null: the connection did not break.
   private consoleId = 0;
-  private missedVerdict: MissedVerdict | null = null;
+  private missedVerdict: MissedVerdictReporter | null = null;
   /** Counts calls of start and stop: an overtaken start goes no further. */
   private generation = 0;
   private readonly kernel = new KernelStatus();
@@ -144,7 +144,7 @@ export class LiveSession {
     await this.owner.load();
     if (turn !== this.generation) return;
     this.unsentDrafts.load();
-    this.missedVerdict ??= new MissedVerdict(this.services, this.session, loadConnectionNumber(this.session).trace);
+    this.missedVerdict ??= new MissedVerdictReporter(this.services, this.session, loadConnectionNumber(this.session).trace);
     if (this.role === "holder") this.edits.resume();
     if ((await ready) && turn === this.generation) this.connection.start();
   }

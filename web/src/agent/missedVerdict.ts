@@ -7,7 +7,7 @@ import type { SessionServices } from "./sessionServices";
  * Reports how an attempt ended if that happened while the page was disconnected and a new session
  * has replaced it. Needed because the server sends each verdict once, to connected consoles.
  */
-export class MissedVerdict {
+export class MissedVerdictReporter {
   private wasReceived = false;
 
   /** trace is the trace of the session that the page was connected to last; "": none. */

@@ -9,7 +9,7 @@ import { useSelect } from "../store/store";
 import { Badge } from "../ui/Badge";
 import { Button, IconButton } from "../ui/Button";
 import { ConfirmDialog } from "../ui/ConfirmDialog";
-import { useCellName } from "./cellName";
+import { useCellNameComponent } from "./cellName";
 import styles from "./StatusLine.module.css";
 import { describeStatus, nameOfOpenToolCall, type StatusDescription } from "./statusDescription";
 
@@ -89,7 +89,7 @@ function AgentPendingWork() {
   const status = useSelect((state) => state.agent.status);
   const tool = useSelect((state) => (status === "executing" ? nameOfOpenToolCall(state.agent.conversation) : null));
   const cell = useSelect((state) => (status === "awaiting_cell_execution" ? runningOrQueuedCellId(state) : null));
-  const CellName = useCellName();
+  const CellName = useCellNameComponent();
   if (tool !== null) return <code>{tool}</code>;
   return cell === null ? null : <CellName id={cell} />;
 }

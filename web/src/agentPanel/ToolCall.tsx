@@ -4,7 +4,7 @@ import X from "lucide-react/icons/x";
 import { textOrJSON } from "../json/values";
 import type { ConversationItem, ToolResult } from "../store/state";
 import { Collapsible } from "./Collapsible";
-import { useCellName } from "./cellName";
+import { useCellNameComponent } from "./cellName";
 import styles from "./ToolCall.module.css";
 import { ToolInput } from "./ToolInput";
 import { ToolOutput } from "./ToolOutput";
@@ -23,7 +23,7 @@ interface Props {
 
 /** Shows a tool call as one line with name, summary, cells and status. Opens to show input and result. */
 export function ToolCall({ call, awaited, open, onToggle }: Props) {
-  const CellName = useCellName();
+  const CellName = useCellNameComponent();
   const resultText = firstResultText(call.result);
   const trailing = (
     <span className={styles.aside}>

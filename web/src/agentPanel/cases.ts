@@ -2,11 +2,11 @@ import { getJSON, postJSON, sessionApiPath } from "../api/client";
 import { type Case, casePageSchema } from "../protocol/api.gen";
 
 /** Number of cases that are loaded at most. */
-const maxLoadedCases = 5000;
+const maxCasesPerRequest = 5000;
 
 /** Loads the cases that can be attached to a session. Rejects if the request fails. */
 export async function listCases(signal: AbortSignal): Promise<readonly Case[]> {
-  const { cases } = await getJSON("/api/cases", casePageSchema, { limit: maxLoadedCases }, signal);
+  const { cases } = await getJSON("/api/cases", casePageSchema, { limit: maxCasesPerRequest }, signal);
   return cases.filter(({ path }) => path !== "");
 }
 

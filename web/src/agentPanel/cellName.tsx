@@ -8,18 +8,18 @@ import styles from "./ToolCall.module.css";
  * A component that shows the name of a cell in a conversation: a link if a notebook is on the page,
  * else plain text.
  */
-export type CellName = ComponentType<{ id: string }>;
+export type CellNameComponent = ComponentType<{ id: string }>;
 
 function PlainCellName({ id }: { id: string }) {
   return <code className={styles.cell}>{oneLine(id, 8)}</code>;
 }
 
-const CellNameContext = createContext<CellName>(PlainCellName);
+const CellNameContext = createContext<CellNameComponent>(PlainCellName);
 
 /** Sets the component that names cells below it. The default shows the first 8 characters of the id. */
 export const CellNameProvider = CellNameContext.Provider;
 
-export function useCellName(): CellName {
+export function useCellNameComponent(): CellNameComponent {
   return useContext(CellNameContext);
 }
 

@@ -50,7 +50,7 @@ func writeJSONLine(out io.Writer, frame flow.Frame) error {
 // NewStatsPrinter returns a Printer that writes only statistics: a table for people, or
 // one JSON object.
 func NewStatsPrinter(out io.Writer, asJSON bool) Printer {
-	stats := &flow.Stats{}
+	stats := &flow.StatsCollector{}
 	return Printer{
 		Print: func(frame flow.Frame) error { stats.AddFrame(frame); return nil },
 		Finish: func() error {

@@ -17,7 +17,10 @@ class Pristine:
     """Keeps the function that restores builtins, modules and the kernel's code, until the dispatcher takes it."""
 
     def record(self, kernel: object) -> None:
-        """Records the state of builtins, loaded modules and the kernel's code, before the user's code runs."""
+        """Records the state of builtins, loaded modules and the kernel's code, which take_restore_function restores.
+
+        Must be called before the user's code runs.
+        """
         self._renew: Renew = run_hidden_module("assay.sealing.renewal")["record_original_state"](kernel)
 
     def take_restore_function(self) -> Renew:
