@@ -161,7 +161,7 @@ func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 	}, nil
 }
 
-// noErrorsDemand returns the demand that no cell's last run ended with an error or was
+// noErrorsDemand is the [notebookDemand] that no cell's last run ended with an error or was
 // interrupted.
 func noErrorsDemand(_ context.Context, l *notebookInspection) error {
 	failing := l.failedCells()
