@@ -31,8 +31,8 @@ type roundTripKind struct {
 func roundTripKinds() []roundTripKind {
 	some := []int{1, 10, 100}
 	return []roundTripKind{
-		{name: "query, holder", sessionCounts: append(some, maxSessions), consoleHello: holderHello, newRequestFrame: newQueryFrame, answerRequests: answerQueries},
-		{name: "query, view", sessionCounts: some, consoleHello: viewHello, newRequestFrame: newQueryFrame, answerRequests: answerQueries},
+		{name: "query, holder", sessionCounts: append(some, maxSessions), consoleHello: holderHello, newRequestFrame: newAgentQueryFrame, answerRequests: answerQueries},
+		{name: "query, view", sessionCounts: some, consoleHello: viewHello, newRequestFrame: newAgentQueryFrame, answerRequests: answerQueries},
 		{name: "action", sessionCounts: some, consoleHello: holderHello, agentAsks: true, newRequestFrame: newEditFrame, answerRequests: answerEdits},
 	}
 }
@@ -96,8 +96,8 @@ func (c roundTripKind) newCopyRequesters(t *testing.T, n int) []*requester {
 	return c.newRequesters(t, n, func(i int) peerConns { return peerConns{dialConsole(t, fmt.Sprintf("%s/?session=%d", at, i)), far[i]} })
 }
 
-// newQueryFrame returns an agent_query of size bytes.
-func newQueryFrame(size int) []byte {
+// newAgentQueryFrame returns an agent_query of size bytes.
+func newAgentQueryFrame(size int) []byte {
 	return newFilledFrame(`{"type":"agent_query","request_id":"bench","query":"`, `",`, size)
 }
 

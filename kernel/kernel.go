@@ -19,7 +19,8 @@
 // # Failures
 //
 //   - The kernel dies: Read returns a [*subprocess.ExitError] with its status or signal
-//     and what it printed last.
+//     and what it printed last, or if it was killed because it was stuck, an error that
+//     says so.
 //   - It prints more than [Config.MaxStdioBytes] in one run: the middle is dropped, and a
 //     line says how many bytes.
 //   - It sends no ready message in time: Start fails and stops it.
@@ -204,7 +205,8 @@ func (k *Kernel) EnforcedLimits() map[string]bool { return k.proc.Enforced() }
 
 // Read returns the next frame from the kernel: one from its socket, or one made from text that
 // its process wrote to stdout or stderr. It blocks until there is one. If the kernel has died
-// the error is a [*subprocess.ExitError]; after Close it is [protocol.ErrClosed].
+// the error is a [*subprocess.ExitError], or one that says why the kernel was stuck if it was
+// killed for that; after Close it is [protocol.ErrClosed].
 func (k *Kernel) Read() ([]byte, error) {
 	select {
 	case frame := <-k.frames:

@@ -212,8 +212,8 @@ func (p *Pool) reserveFork(cfg Config) *poolForker {
 	return f
 }
 
-// recordForkFailure frees the place of a fork that has not become a kernel. It counts and logs
-// the failure with err, unless ctx was cancelled.
+// recordForkFailure frees the place of a fork that has not become a kernel. Unless ctx was
+// cancelled it logs err and counts the kernel that starts cold instead.
 func (p *Pool) recordForkFailure(ctx context.Context, f *poolForker, err error) {
 	f.releasePlace()
 	isCancelled := ctx.Err() != nil

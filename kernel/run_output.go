@@ -274,18 +274,18 @@ func frameTypeOf(frame []byte) string {
 			return string(name)
 		}
 	}
-	return parseEnvelope(frame).Type
+	return envelopeOf(frame).Type
 }
 
 // agentTxIDOf returns the agent_tx_id field of a frame, or "" if it has none or is malformed.
-func agentTxIDOf(frame []byte) string { return parseEnvelope(frame).AgentTxID }
+func agentTxIDOf(frame []byte) string { return envelopeOf(frame).AgentTxID }
 
 // cellIDOf returns the cell_id field of a frame, or "" if it has none or is malformed.
-func cellIDOf(frame []byte) string { return parseEnvelope(frame).CellID }
+func cellIDOf(frame []byte) string { return envelopeOf(frame).CellID }
 
-// parseEnvelope returns the envelope fields of a frame. They are empty if the frame is
+// envelopeOf returns the envelope fields of a frame. They are empty if the frame is
 // malformed, because the router decodes the frame again and reports the error.
-func parseEnvelope(frame []byte) protocol.Envelope {
+func envelopeOf(frame []byte) protocol.Envelope {
 	env, err := protocol.NewEnvelopeDecoder().Decode(frame)
 	if err != nil {
 		return protocol.Envelope{}

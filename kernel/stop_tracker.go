@@ -84,7 +84,7 @@ func (s *stopTracker) noteSentMessage(body []byte) {
 	if kind != protocol.TypeRunCell && kind != protocol.TypeExecuteCode && kind != protocol.TypeStopCell {
 		return
 	}
-	target := stopTargetOfMessage(parseEnvelope(body))
+	target := stopTargetOfMessage(envelopeOf(body))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -24,7 +24,7 @@ import (
 // are answered at once.
 func TestEH1_BusyKernelDelaysNoNotebookAction(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	newFakeHolder(t, s.URL)
 	globals := s.agent.sendAction("request_globals_summary", nil)
 	reactivity := s.agent.sendAction("request_reactivity_summary", nil)
@@ -38,7 +38,7 @@ func TestEH1_BusyKernelDelaysNoNotebookAction(t *testing.T) {
 // notebook answers its actions at once.
 func TestEH1_BusyPythonKernelDelaysNoAction(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
 	s.agent.requestAction(t, "create_cell", params{"position": 1, "cell_type": "code", "source": "while True: pass", "auto_run": true})
@@ -67,7 +67,7 @@ func (s *liveSession) requirePromptAnswer(t *testing.T, action string, p params)
 // kind of action.
 func TestEH2_ConcurrentActionsGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
 	fieldOf := map[string]string{ // a field that only this action's answer has
@@ -97,7 +97,7 @@ func TestEH2_ConcurrentActionsGetTheirOwnAnswers(t *testing.T) {
 // server to the console, and its answer on the way back.
 func TestEH3_ActionsPassThroughTheHolder(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
 	for _, step := range []struct {
@@ -135,7 +135,7 @@ func (s *liveSession) requireHolderHops(t *testing.T, tx string) {
 func TestEH4_ActionTimesOutIfTheHolderIsSilent(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 9500*time.Millisecond, router.DefaultHolderTimeout)
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{Router: router.Config{HolderTimeout: 300 * time.Millisecond}})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{Router: router.Config{HolderTimeout: 300 * time.Millisecond}})
 	silent := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	s.awaitHolder(t, 1)
 	answer := s.agent.requestAction(t, "get_context", nil)
@@ -155,7 +155,7 @@ func TestEH4_BuiltinAgentTimesOutByItself(t *testing.T) {
 	script := filepath.Join(t.TempDir(), "turns.jsonl")
 	require.NoError(t, os.WriteFile(script, []byte(
 		`{"content":[{"type":"tool_use","name":"get_context","input":{}}]}`+"\n"+`{"content":"I give up."}`+"\n"), 0o600))
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Agent: agent.Config{Command: servertest.RoleCommand("builtin", "300ms", script)}})
 	silent := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	require.NoError(t, s.session.SendQuery(protocol.AgentQuery{Query: "look around", RequestID: "1"}))
@@ -169,7 +169,7 @@ func TestEH4_BuiltinAgentTimesOutByItself(t *testing.T) {
 // The agent gets no query before a console has sent init at /agent.
 func TestEH5_NoQueryBeforeTheConsolesInit(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	sent := make(chan error, 1)
 	go func() {
 		sent <- errors.Join(s.session.AwaitHolder(t.Context()), s.session.SendQuery(protocol.AgentQuery{Query: "begin", RequestID: "1"}))
@@ -193,7 +193,7 @@ func TestEH5_NoQueryBeforeTheConsolesInit(t *testing.T) {
 // answer and in an action.
 func TestEH6_CellWithoutIDIsAnError(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	for i, cells := range []string{`[{"cell_id":"a"},{"cell_id":""}]`, `[{"cell_id":"a"},{"index":1}]`, `[{"cell_id":"a"},{"cell_id":null}]`} {
 		console := dialConsole(t, s.URL+"/agent", agentHello, func(c *consoleSocket, f frame) {
 			c.writeText(fmt.Sprintf(`{"type":"agent_action_response","tx_id":%q,"status":"success","context":{"cells":%s}}`, f.TxID, cells))

@@ -32,7 +32,7 @@ func TestOriginalProtocolAgentCompletesAnAttempt(t *testing.T) {
 	} {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
-			h := newHarness(t, server.Config{})
+			h := newServerHarness(t, server.Config{})
 			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes)})
 			ended := tr.requireCompletes(t)
 			require.Equal(t, modelCalls, ended.Usage.ModelCalls)
@@ -54,7 +54,7 @@ func TestOriginalProtocolAgentWithoutTxID(t *testing.T) {
 	for _, modes := range []string{"no_tx_id,entry", "no_tx_id,streams", "no_tx_id,result"} {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
-			h := newHarness(t, server.Config{})
+			h := newServerHarness(t, server.Config{})
 			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes)})
 			tr.requireCompletes(t)
 			for _, r := range tr.records(t) {
@@ -70,7 +70,7 @@ func TestOriginalProtocolAgentWithAHolder(t *testing.T) {
 	for _, modes := range []string{"streams,gzip", "no_tx_id,streams"} {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
-			h := newHarness(t, server.Config{})
+			h := newServerHarness(t, server.Config{})
 			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes), withConsole: true})
 			newFakeHolder(t, tr.URL)
 			tr.requireCompletes(t)

@@ -24,7 +24,7 @@ func (s *consoleSocket) awaitAlive(t *testing.T, count int) {
 // they name. Other consoles and the trace do not get them.
 func TestAliveMessages(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{PingInterval: time.Second}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{PingInterval: time.Second}).startSession(t, session.Config{})
 	run := dialConsole(t, s.URL+"/run", `{"token":"`+testToken+`","notebook_id":"n","alive":true}`, nil)
 	view := dialConsole(t, s.URL+"/agent", aliveViewHello, nil)
 	other := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":2,"role":"view"}`, nil)
@@ -41,7 +41,7 @@ func TestAliveMessages(t *testing.T) {
 // messages wait.
 func TestAliveMessagesBeforeTheSession(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{PingInterval: time.Second})
+	h := newServerHarness(t, server.Config{PingInterval: time.Second})
 	h.Server.PublishAttempts(server.DefaultSessionID)
 	view := dialConsole(t, h.URL+"/agent", aliveViewHello, nil)
 	view.send(map[string]any{"type": "notebook_action", "action": "get_context", "tx_id": "e1"})

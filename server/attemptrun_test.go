@@ -24,7 +24,7 @@ import (
 
 // attemptRun is an attempt in progress.
 type attemptRun struct {
-	*harness
+	*serverHarness
 	agent  *fakeAgent // nil if the attempt has another agent
 	dir    string     // the attempt's folder
 	result chan runs.Attempt
@@ -41,13 +41,13 @@ type attemptOptions struct {
 
 // startAttempt starts an attempt at a case, a JSON object. With a console, it returns
 // when the session has started.
-func (h *harness) startAttempt(t *testing.T, caseText string, o attemptOptions) *attemptRun {
+func (h *serverHarness) startAttempt(t *testing.T, caseText string, o attemptOptions) *attemptRun {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "case.json")
 	require.NoError(t, os.WriteFile(path, []byte(caseText), 0o600))
 	cases, err := testcases.Load([]string{path}, testcases.Options{Data: map[string]string{"latch://": o.dataDir}})
 	require.NoError(t, err)
-	run := &attemptRun{harness: h, dir: t.TempDir(), result: make(chan runs.Attempt, 1)}
+	run := &attemptRun{serverHarness: h, dir: t.TempDir(), result: make(chan runs.Attempt, 1)}
 	if o.agentCommand == nil {
 		run.agent = newFakeAgent(t, h.Supervisor.TempDir())
 		o.agentCommand = run.agent.command

@@ -74,7 +74,7 @@ func isLineContaining(text string) func(string) bool {
 // invalid actions with an error.
 func TestExampleConsoleAnswersEveryAction(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{withConsole: true})
 	c := startExampleConsole(t, tr.URL)
 	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
@@ -146,7 +146,7 @@ func TestExampleConsoleInAnAttempt(t *testing.T) {
 	for _, modes := range []string{"parallel,entry", "no_tx_id,streams,gzip"} {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
-			h := newHarness(t, server.Config{})
+			h := newServerHarness(t, server.Config{})
 			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{agentCommand: originalProtocolCommand(t, "agent.py", modes), withConsole: true})
 			c := startExampleConsole(t, tr.URL)
 			tr.requireCompletes(t)
@@ -159,7 +159,7 @@ func TestExampleConsoleInAnAttempt(t *testing.T) {
 // A second console receives the error that another one holds the notebook.
 func TestSecondExampleConsoleIsRefused(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	startExampleConsole(t, s.URL)
 	s.entries.awaitItem(t, "the first console", isEntryOfHopAndType(trace.HopSession, router.EntryTypeHolderChanged))
 	second := startExampleConsole(t, s.URL)

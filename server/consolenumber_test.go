@@ -15,7 +15,7 @@ import (
 // later messages are ignored. With the trace of another server it gets a new number.
 func TestConsoleReconnectsWithItsNumber(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	helloWith := func(trace string) string {
 		return fmt.Sprintf(`{"token":%q,"connection_idx":1,"trace":%q}`, testToken, trace)
 	}

@@ -26,19 +26,19 @@ const testToken = server.EvalSandboxToken
 // generousTimeout bounds waits that end at once unless something is broken.
 const generousTimeout = 30 * time.Second
 
-// harness is a running server that cannot start sessions, but publishes those of a test.
-type harness struct {
+// serverHarness is a running server that cannot start sessions, but publishes those of a test.
+type serverHarness struct {
 	*servertest.Harness
 	sharedConsoles bool // every console may do everything
 }
 
-func newHarness(t *testing.T, cfg server.Config) *harness {
+func newServerHarness(t *testing.T, cfg server.Config) *serverHarness {
 	t.Helper()
-	return &harness{servertest.StartServer(t, cfg), cfg.EvalSandbox || cfg.Token == ""}
+	return &serverHarness{servertest.StartServer(t, cfg), cfg.EvalSandbox || cfg.Token == ""}
 }
 
 // pythonKernelConfig returns the configuration of the Python kernel.
-func (h *harness) pythonKernelConfig(t *testing.T) kernel.Config {
+func (h *serverHarness) pythonKernelConfig(t *testing.T) kernel.Config {
 	t.Helper()
 	python, err := kernel.ResolvePython(t.Context(), "python3", h.Supervisor.TempDir())
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func busyKernelConfig() kernel.Config {
 
 // liveSession is a published session that waits for a console.
 type liveSession struct {
-	*harness
+	*serverHarness
 	agent     *fakeAgent // nil if the test has configured another agent
 	session   *session.Session
 	publisher *server.AttemptPublisher
@@ -62,9 +62,9 @@ type liveSession struct {
 
 // startSession starts and publishes a session. Without a kernel in cfg it gets one
 // that never answers; without an agent it gets a fakeAgent.
-func (h *harness) startSession(t *testing.T, cfg session.Config) *liveSession {
+func (h *serverHarness) startSession(t *testing.T, cfg session.Config) *liveSession {
 	t.Helper()
-	s := &liveSession{harness: h, entries: newInbox[traceEntry]()}
+	s := &liveSession{serverHarness: h, entries: newInbox[traceEntry]()}
 	journal := trace.NewJournal(server.DefaultSessionID)
 	recording, err := trace.NewRecording(journal, filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)

@@ -66,7 +66,7 @@ func (b *inbox[T]) awaitItem(t *testing.T, what string, matches func(T) bool) T 
 	}
 }
 
-// awaitSessionEnd waits until no more items come, and returns why.
+// awaitEnd waits until no more items come, and returns why.
 func (b *inbox[T]) awaitEnd(t *testing.T) error {
 	t.Helper()
 	timeout := time.After(generousTimeout)

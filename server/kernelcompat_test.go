@@ -53,7 +53,7 @@ func TestOriginalProtocolKernelCompletesAnAttempt(t *testing.T) {
 	for _, modes := range []string{"summaries", "summaries,gzip", "gzip"} {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
-			h := newHarness(t, server.Config{})
+			h := newServerHarness(t, server.Config{})
 			tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, modes)})
 			tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 			require.Equal(t, "42\n", tr.agent.awaitResult(t, tr.agent.runNewCell(t, 0, "print(6 * 7)")).Logs)
@@ -98,7 +98,7 @@ func (r *attemptRun) requireCollectedState(t *testing.T, summaries bool) {
 // started.
 func TestOriginalProtocolKernelWithoutResults(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, "summaries,noresult")})
 	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	tr.agent.runNewCell(t, 0, "print(6 * 7)")
@@ -117,7 +117,7 @@ func TestOriginalProtocolKernelWithoutResults(t *testing.T) {
 // on its way: until then a submission does not complete the attempt.
 func TestOriginalProtocolKernelThatReportsNoStart(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, "summaries,unstarted"), limits: runs.Limits{WallTimeoutS: 3}})
 	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	tr.agent.runNewCell(t, 0, "print(6 * 7)")
@@ -144,7 +144,7 @@ func isIdleAfter(sequencer int) func(frame) bool {
 // tests show that the server sends them all.
 func TestOriginalProtocolKernelChecksInit(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	complete := map[string]any{}
 	text, err := protocol.Marshal(protocol.NewKernelInit(1))
 	require.NoError(t, err)
@@ -168,7 +168,7 @@ func TestOriginalProtocolKernelChecksInit(t *testing.T) {
 }
 
 // kernelExitAfterInit starts the kernel, sends it this init and waits until it exits.
-func (h *harness) kernelExitAfterInit(t *testing.T, init map[string]any) subprocess.ExitState {
+func (h *serverHarness) kernelExitAfterInit(t *testing.T, init map[string]any) subprocess.ExitState {
 	t.Helper()
 	if init["widget_states"] == nil {
 		delete(init, "widget_states") // this one absent, the others null
@@ -193,7 +193,7 @@ func (h *harness) kernelExitAfterInit(t *testing.T, init map[string]any) subproc
 // a process of its cell that ignores SIGTERM too, soon after subprocess.StopGrace.
 func TestOriginalProtocolKernelThatIgnoresSIGTERM(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: originalProtocolKernelConfig(t, "ignore_sigterm")})
 	newFakeHolder(t, s.URL)
 	cell := s.agent.runNewCell(t, 0, `import subprocess, sys
@@ -226,7 +226,7 @@ func isProcessRunning(pid int) bool {
 // ones fail at once, and the notebook remains.
 func TestOriginalProtocolKernelThatDiesInARun(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: originalProtocolKernelConfig(t, "")})
 	console := newFakeHolder(t, s.URL)
 	waiting := s.agent.sendAction("get_global_info", params{"key": "x"}) // the kernel does not answer this
@@ -251,7 +251,7 @@ func TestOriginalProtocolKernelThatDiesInARun(t *testing.T) {
 // detail names the agent's code as the cause.
 func TestOriginalProtocolKernelThatDiesInAnAttempt(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, "gzip")})
 	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
 	// The answer may not come: the attempt ends with the kernel.

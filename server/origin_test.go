@@ -14,7 +14,7 @@ import (
 // a proxy) HTTPS, and from the listed origins exactly as they are listed.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{EvalSandbox: true, AllowedOrigins: []string{"http://localhost:5173", "chrome-extension://listed"}})
+	h := newServerHarness(t, server.Config{EvalSandbox: true, AllowedOrigins: []string{"http://localhost:5173", "chrome-extension://listed"}})
 	host := strings.TrimPrefix(h.URL, "ws://")
 	for origin, want := range map[string]int{
 		"":                           http.StatusOK, // not from a page

@@ -40,7 +40,7 @@ func outputLineTexts(lines []server.OutputLine) (texts []string) {
 func TestOutputOfAnAgentThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	starter := make(chan func(context.Context, server.StartOptions) (*session.Session, error), 1)
-	h := newHarness(t, server.Config{TraceDir: t.TempDir(), StartSession: func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
+	h := newServerHarness(t, server.Config{TraceDir: t.TempDir(), StartSession: func(ctx context.Context, o server.StartOptions) (*session.Session, error) {
 		start := <-starter
 		starter <- start
 		return start(ctx, o)
@@ -66,7 +66,7 @@ func TestOutputOfAnAgentThatDoesNotStart(t *testing.T) {
 // A watcher of the output gets what is kept, and then each new line once, as it comes.
 func TestWatchOutput(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	publisher := h.Server.PublishAttempts("default")
 	agentPrints := publisher.ChildLineSink("agent")
 	agentPrints([]byte("one"))
@@ -89,7 +89,7 @@ func TestWatchOutput(t *testing.T) {
 // Only the newest lines of each process name are kept: at most 64 KiB, and always one line.
 func TestOutputIsBounded(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	publisher := h.Server.PublishAttempts("default")
 	t.Cleanup(publisher.Close)
 	publisher.ChildLineSink("kernel")([]byte("the last word"))
@@ -108,7 +108,7 @@ func TestOutputIsBounded(t *testing.T) {
 // The output requires the token and an existing session.
 func TestOutputRequiresTheToken(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{Token: "secret"})
+	h := newServerHarness(t, server.Config{Token: "secret"})
 	publisher := h.Server.PublishAttempts("default")
 	t.Cleanup(publisher.Close)
 	for path, status := range map[string]int{

@@ -129,7 +129,7 @@ func TestPageFiles(t *testing.T) {
 // No path leads to a file outside of the build.
 func TestPageTraversal(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	for _, path := range []string{"/assets/../../go.mod", "/assets/%2e%2e/%2e%2e/go.mod", "/frame/..%2f..%2f..%2fetc/passwd", "/assets/%2fetc%2fpasswd"} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.URL, "ws", "http", 1)+path, nil)
 		require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestPageTraversal(t *testing.T) {
 // The server serves the committed build, and answers paths that it does not know with 404.
 func TestPageOfTheServer(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{Token: "secret"})
+	h := newServerHarness(t, server.Config{Token: "secret"})
 	for path, want := range map[string]int{
 		"/": http.StatusOK, "/runs/x/y": http.StatusOK, "/icon.svg": http.StatusOK, "/index.html": http.StatusNotFound,
 		"/nothing": http.StatusNotFound, "/runsx": http.StatusNotFound, "/nothing/runs/": http.StatusNotFound,

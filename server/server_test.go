@@ -27,7 +27,7 @@ func TestNewRequiresAToken(t *testing.T) {
 // A console whose first message is wrong is closed with a code and a reason.
 func TestRejectedHellos(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{MaxFrameBytes: 64 << 10})
+	h := newServerHarness(t, server.Config{MaxFrameBytes: 64 << 10})
 	h.startSession(t, session.Config{})
 	for name, tc := range map[string]struct {
 		path, first string
@@ -58,7 +58,7 @@ func TestRejectedHellos(t *testing.T) {
 // A rejected console does not decide who holds the notebook: the next one can hold it.
 func TestRejectedConsoleDoesNotDecideTheHolder(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	rejected := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":7,"role":"guest"}`, nil).awaitClose(t)
 	require.Equal(t, websocket.StatusPolicyViolation, rejected.Code)
 	newFakeHolder(t, s.URL)
@@ -69,7 +69,7 @@ func TestRejectedConsoleDoesNotDecideTheHolder(t *testing.T) {
 // the Authorization header.
 func TestTokenIsRequired(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{Token: "secret"})
+	h := newServerHarness(t, server.Config{Token: "secret"})
 	s := h.startSession(t, session.Config{})
 	for path, first := range map[string]string{
 		"/run":                      runHello, // with the token of EvalSandbox
@@ -99,7 +99,7 @@ func TestTokenIsRequired(t *testing.T) {
 // A WebSocket that a page of another site opens is refused.
 func TestOtherOriginsAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	h.startSession(t, session.Config{})
 	_, response, err := websocket.Dial(t.Context(), h.URL+"/run", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Origin": {"http://elsewhere.example"}},
@@ -112,7 +112,7 @@ func TestOtherOriginsAreRefused(t *testing.T) {
 // that connects again replaces its old connection.
 func TestOneHolder(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	first := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	s.awaitHolder(t, 1)
 	other := dialConsole(t, s.URL+"/agent", `{"type":"init","session_id":2}`, nil).awaitClose(t)
@@ -137,7 +137,7 @@ func TestOneHolder(t *testing.T) {
 // back within their timeout.
 func TestHolderReturns(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	h := newFakeHolder(t, s.URL)
 	require.NoError(t, h.agent.ws.Close(websocket.StatusNormalClosure, "the tab is closed"))
 	s.awaitPeerEnded(t, 2)
@@ -154,7 +154,7 @@ func TestHolderReturns(t *testing.T) {
 // back, but the holder may still answer it.
 func TestHolderAnswersAfterReturn(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	before := dialConsole(t, s.URL+"/agent", agentHello, nil)
 	tx := s.agent.sendAction("get_context", nil)
 	before.awaitItem(t, "the action", isMessageOfType("agent_action"))
@@ -174,7 +174,7 @@ func TestHolderAnswersAfterReturn(t *testing.T) {
 func TestBadFrames(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 10
-	s := newHarness(t, server.Config{MaxFrameBytes: limit}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{MaxFrameBytes: limit}).startSession(t, session.Config{})
 	h := newFakeHolder(t, s.URL)
 	for name, tc := range map[string]struct {
 		kind  websocket.MessageType
@@ -202,7 +202,7 @@ func TestBadFrames(t *testing.T) {
 // it fail at once with an error that says how it died and what it printed last.
 func TestKernelKilled(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	console := newFakeHolder(t, s.URL)
 	s.agent.requestAction(t, "edit_cell", params{
@@ -234,7 +234,7 @@ func TestKernelKilled(t *testing.T) {
 // A console that connects late first gets the state so far, and then what happens.
 func TestLateConsole(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	newFakeHolder(t, s.URL)
 	s.agent.requestAction(t, "edit_cell", params{"cell_id": "first", "source": "print('hello')\n6 * 7", "auto_run": true})
@@ -266,7 +266,7 @@ func TestLateConsole(t *testing.T) {
 // request.
 func TestConsoleRequestsToTheKernel(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	one := dialConsole(t, s.URL+"/run", runHello, nil)
 	other := dialConsole(t, s.URL+"/run", runHello, nil)
@@ -298,7 +298,7 @@ func TestConsolesAreClosedAtTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+			s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 			h := newFakeHolder(t, s.URL)
 			s.awaitHolder(t, 1)
 			require.NoError(t, tc.end(s))
@@ -314,7 +314,7 @@ func TestConsolesAreClosedAtTheEnd(t *testing.T) {
 // A console that does not read delays the end of a session by less than 4 s.
 func TestNonReadingConsoleAtTheEnd(t *testing.T) {
 	t.Parallel()
-	s := newHarness(t, server.Config{}).startSession(t, session.Config{})
+	s := newServerHarness(t, server.Config{}).startSession(t, session.Config{})
 	ws, response, err := websocket.Dial(t.Context(), s.URL+"/agent", nil)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
@@ -341,7 +341,7 @@ func TestListenerFails(t *testing.T) {
 // may resolve to this machine (DNS rebinding).
 func TestRequestsForAnotherHostAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	h.startSession(t, session.Config{})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(h.URL, "ws://", "http://", 1)+"/run", nil)
 	require.NoError(t, err)

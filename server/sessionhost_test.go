@@ -28,7 +28,7 @@ import (
 // sessionServer is a server that starts sessions, with a kernel that never answers and an
 // agent that does nothing.
 type sessionServer struct {
-	*harness
+	*serverHarness
 	refuseSessions atomic.Bool // sessions cannot be started
 	ignoreSIGTERM  bool        // its agents do not end on SIGTERM, which makes ending a session take 2 s
 }
@@ -37,7 +37,7 @@ func newSessionServer(t *testing.T, cfg server.Config) *sessionServer {
 	t.Helper()
 	n := &sessionServer{}
 	cfg.TraceDir, cfg.StartSession = t.TempDir(), n.startSession
-	n.harness = newHarness(t, cfg)
+	n.serverHarness = newServerHarness(t, cfg)
 	return n
 }
 

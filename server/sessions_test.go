@@ -26,7 +26,7 @@ import (
 // session has started, the result of the attempt before.
 func TestSessionHasItsAttempt(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	publisher := h.Server.PublishAttempts("default")
 	address := strings.Replace(h.URL, "ws", "http", 1) + "/api/sessions/default"
 	session := getJSON(t, address)
@@ -114,7 +114,7 @@ func TestListCases(t *testing.T) {
 	prepare := func(string, string) (server.AttemptRunner, error) {
 		return func(context.Context, *server.AttemptPublisher) error { return nil }, nil
 	}
-	h := newHarness(t, server.Config{PrepareCase: prepare, ListCases: func() ([]api.Case, error) { return all, listErr }})
+	h := newServerHarness(t, server.Config{PrepareCase: prepare, ListCases: func() ([]api.Case, error) { return all, listErr }})
 	address := strings.Replace(h.URL, "ws", "http", 1) + "/api/cases"
 	answer := getJSON(t, address)
 	list, _ := answer["cases"].([]any)
@@ -136,7 +136,7 @@ func TestListCases(t *testing.T) {
 	listErr = broken
 	require.Equal(t, map[string]any{"code": "unreadable", "text": broken.Error()}, getJSON(t, address))
 
-	without := newHarness(t, server.Config{})
+	without := newServerHarness(t, server.Config{})
 	require.Equal(t, "conflict", getJSON(t, strings.Replace(without.URL, "ws", "http", 1)+"/api/cases")["code"])
 }
 
@@ -144,7 +144,7 @@ func TestListCases(t *testing.T) {
 // work as for an attempt.
 func TestTraceEndpointsOfALiveSession(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, server.Config{})
+	h := newServerHarness(t, server.Config{})
 	s := h.startSession(t, session.Config{Kernel: h.pythonKernelConfig(t)})
 	first := dialConsole(t, s.URL+"/agent", viewHello, nil)
 	first.awaitItem(t, "the notebook", isMessageOfType("notebook_state"))

@@ -22,7 +22,7 @@ import (
 
 // runsHarness is a server with a folder of stored runs.
 type runsHarness struct {
-	*harness
+	*serverHarness
 	dir string       // of the runs
 	run *runs.Writer // the run r in it
 }
@@ -30,7 +30,7 @@ type runsHarness struct {
 func newRunsHarness(t *testing.T) *runsHarness {
 	t.Helper()
 	dir := t.TempDir()
-	return &runsHarness{harness: newHarness(t, server.Config{RunsDir: dir}), dir: dir, run: createRun(t, dir, "r")}
+	return &runsHarness{serverHarness: newServerHarness(t, server.Config{RunsDir: dir}), dir: dir, run: createRun(t, dir, "r")}
 }
 
 // watch connects to /watch with this query.

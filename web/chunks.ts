@@ -16,7 +16,9 @@ function moduleIdOfSource(path: string): string {
 const entryModules = [moduleIdOfSource("main.tsx")];
 const consoleModules = [moduleIdOfSource("console/ConsolePage.tsx")];
 const timelineModules = [moduleIdOfSource("runs/TimelineView.tsx")];
-const runsModules = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((page) => moduleIdOfSource(`runs/${page}.tsx`));
+const runsModules = ["RunsPage", "RunPage", "AttemptPage", "ComparePage"].map((page) =>
+  moduleIdOfSource(`runs/${page}.tsx`),
+);
 
 /**
  * Returns the function that names the chunk of a module for one build; its null leaves the choice to

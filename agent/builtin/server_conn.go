@@ -63,7 +63,7 @@ func (s *serverConn) sendError(text string, fatal bool) {
 // usage is nil for messages that no model call returned. An error is only logged.
 func (s *serverConn) sendMessage(sessionID, requestID string, at time.Time, m model.Message, usage *model.Usage) {
 	entry := protocol.HistoryEntry{
-		Type: protocol.HistoryEntryAnthropicMessage, Role: m.Role, RequestID: requestID, Timestamp: formatTimestamp(at),
+		Type: protocol.HistoryEntryTypeAnthropicMessage, Role: m.Role, RequestID: requestID, Timestamp: formatTimestamp(at),
 	}
 	var err error
 	if entry.Content, err = protocol.Marshal(m.Content); err != nil {

@@ -37,8 +37,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// prepareEnvironment sets the environment of the test binary and of all programs that tests start.
-// The programs assay and faultyagent have it already.
+// prepareEnvironment sets GORACE and PATH for the test binary and for the programs that tests
+// start. In the programs assay and faultyagent, which inherit them, it does nothing. It fails if
+// the binary was started as another program, or if python3 cannot be run.
 func prepareEnvironment() error {
 	switch filepath.Base(os.Args[0]) {
 	case "assay", "faultyagent":

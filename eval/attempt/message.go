@@ -80,7 +80,7 @@ func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
 		content = nil // cannot happen: blocks consist of strings and valid JSON
 	}
 	return protocol.HistoryEntry{
-		Type: protocol.HistoryEntryAnthropicMessage, Role: "assistant", Content: content,
+		Type: protocol.HistoryEntryTypeAnthropicMessage, Role: "assistant", Content: content,
 		Timestamp: m.finishedAt.UTC().Format(time.RFC3339Nano),
 	}
 }

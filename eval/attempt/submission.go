@@ -34,7 +34,7 @@ func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *watcherVerdict {
 	var update struct {
 		Entry protocol.HistoryEntry `json:"entry"`
 	}
-	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.HistoryEntryAnthropicMessage {
+	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.HistoryEntryTypeAnthropicMessage {
 		return w.readHistoryUpdateWithoutEntry(e.WallTime)
 	}
 	w.agentReports.finalMessageAt = time.Time{}

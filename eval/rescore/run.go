@@ -25,7 +25,7 @@ type RegradeConfig struct {
 }
 
 // CasesWithAttempts returns those of cases at which the run has attempts. It fails if the run
-// cannot be read, or if [testcases.CheckRun] refuses the cases.
+// cannot be read, or if [testcases.CheckRunnable] refuses the cases.
 func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	triedIDs := map[string]bool{}
 	for a, err := range storedAttempts(ctx, run) {

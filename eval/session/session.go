@@ -326,7 +326,7 @@ func (s *Session) IsKernelAlive() bool {
 }
 
 // KernelError returns why the kernel's connection has ended: a [*subprocess.ExitError] if its
-// process has died. Call it only after that.
+// process has died by itself. Call it only after that.
 func (s *Session) KernelError() error {
 	return childConnectionError("kernel", s.currentChildren().kernelPeer)
 }

@@ -66,7 +66,7 @@ func (e *ResponseError) IsServerFault() bool { return e.Status >= http.StatusInt
 var ErrUnreachable = errors.New("cannot be reached")
 
 // GetJSON sends a GET request for path, below the server's address, and decodes the
-// response into into. It returns an [*Error] if the status is not 200, and an error that
+// response into into. It returns an [*ResponseError] if the status is not 200, and an error that
 // wraps [ErrUnreachable] if there is no response within 10 s.
 func (c *Client) GetJSON(ctx context.Context, path string, into any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, responseTimeout, fmt.Errorf("it did not answer within %v", responseTimeout))
@@ -117,7 +117,7 @@ func (c *Client) unreachableError(ctx context.Context, err error) error {
 	return fmt.Errorf("%s %w: %v", c.base, ErrUnreachable, err)
 }
 
-// parseErrorResponse converts an HTTP response whose status is not 200 to an Error:
+// parseErrorResponse converts an HTTP response whose status is not 200 to a ResponseError:
 // with code and text if the body is an endpoint.Problem, else with the path and the
 // HTTP status.
 func parseErrorResponse(response *http.Response, body []byte) error {

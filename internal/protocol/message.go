@@ -246,7 +246,7 @@ type HistoryUpdated struct {
 
 // HistoryEntry is one message of the agent's conversation with its model.
 type HistoryEntry struct {
-	Type      string          `json:"type"`                 // HistoryEntryAnthropicMessage
+	Type      string          `json:"type"`                 // HistoryEntryTypeAnthropicMessage
 	Role      string          `json:"role"`                 // user or assistant
 	Content   json.RawMessage `json:"content"`              // a text, or content blocks of Anthropic's Messages API
 	Timestamp string          `json:"timestamp"`            // RFC 3339
@@ -254,9 +254,9 @@ type HistoryEntry struct {
 	Usage     json.RawMessage `json:"usage,omitempty"`      // of the model call that an assistant's message came from, with Anthropic's fields
 }
 
-// HistoryEntryAnthropicMessage is the Type of a [HistoryEntry] in the form of Anthropic's Messages
+// HistoryEntryTypeAnthropicMessage is the Type of a [HistoryEntry] in the form of Anthropic's Messages
 // API, the only one in use.
-const HistoryEntryAnthropicMessage = "anthropic_message"
+const HistoryEntryTypeAnthropicMessage = "anthropic_message"
 
 // StreamFrame is any of the agent_stream_* messages, which carry the model's reply while it
 // arrives: start (with Timestamp), block_start, delta, block_stop and complete. BlockIndex is

@@ -27,8 +27,8 @@ const (
 // state.
 const entryTypeState = "state"
 
-// typeLabel returns the label of a message type, or of the type of an entry that
-// the session itself records.
+// typeLabel returns the value of the metrics' label "type": the type of a message, or of an
+// entry that the session itself records, or labelOther for an unknown type.
 func typeLabel(messageType string) string {
 	switch messageType {
 	case protocol.TypeInit, protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell,
@@ -51,7 +51,8 @@ func typeLabel(messageType string) string {
 	}
 }
 
-// actionLabel returns the label of an action of the agent.
+// actionLabel returns the value of the metrics' label "action": the name of an action of the
+// agent, or labelOther if the protocol has no such action, since an agent may send any text.
 func actionLabel(action string) string {
 	switch action {
 	case "get_context", "create_cell", "create_markdown_cell", "edit_cell", "delete_cell", "move_cell",
@@ -63,7 +64,8 @@ func actionLabel(action string) string {
 	}
 }
 
-// childLabel returns the label of a child process.
+// childLabel returns the value of the metrics' label "child": kernel or agent, or labelOther
+// for any other name.
 func childLabel(name string) string {
 	switch name {
 	case childKernel, childAgent:

@@ -100,7 +100,8 @@ func (a *ExternalAgent) runCall(ctx context.Context, c *externalCall) {
 	}
 }
 
-// runTool runs a tool. Only one call at a time may run the same cell.
+// runTool runs a tool and returns its result. A call that runs a cell first waits until no
+// other call runs that cell; if ctx ends meanwhile, the result is an error.
 func (a *ExternalAgent) runTool(ctx context.Context, use model.Block) model.Block {
 	var input cellToolInput
 	runsCell := use.Name == "run_cell" || use.Name == "edit_cell"

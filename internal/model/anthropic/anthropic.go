@@ -135,7 +135,7 @@ func addStreamFlag(body []byte) []byte {
 	return append([]byte(begins), body[1:]...)
 }
 
-// turnHeaderOption returns the option that sets the header [TurnHeader] to turn, or no
+// turnHeaderOption returns the option that sets the header [endpoint.TurnHeader] to turn, or no
 // option if turn is 0.
 func turnHeaderOption(turn int) []option.RequestOption {
 	if turn == 0 {

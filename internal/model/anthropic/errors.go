@@ -45,7 +45,7 @@ func convertStreamError(err error) error {
 }
 
 // checkIsEventStream returns nil if the response's media type is text/event-stream, and
-// otherwise an [ErrNotEventStream] that quotes the beginning of the body.
+// otherwise an [endpoint.ErrNotEventStream] that quotes the beginning of the body.
 func checkIsEventStream(answer *http.Response) error {
 	mediaType, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")) // "" if malformed
 	if mediaType == "text/event-stream" {

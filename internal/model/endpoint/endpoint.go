@@ -27,7 +27,7 @@ type Config struct {
 	IdleTimeout time.Duration
 }
 
-// TurnHeader is the HTTP header that carries [Request.Turn] to a scripted server. It is
+// TurnHeader is the HTTP header that carries [model.Request.Turn] to a scripted server. It is
 // sent only to a configured base URL, never to a vendor's default one.
 const TurnHeader = "X-Assay-Turn"
 
@@ -66,7 +66,7 @@ func ParseBaseURL(text string) (*url.URL, error) {
 }
 
 // FormatProviderError returns err as one line that begins with the provider's name. It
-// shortens long texts of an [APIError].
+// shortens long texts of an [model.APIError].
 func FormatProviderError(provider string, err error) error {
 	if refused, ok := errors.AsType[*model.APIError](err); ok {
 		refused.Type, refused.Message = shortenToExcerpt(refused.Type), shortenToExcerpt(refused.Message)
@@ -88,8 +88,8 @@ func shortenToExcerpt(text string) string {
 }
 
 // WrapUnreachable converts err, with which a call failed before the headers of a
-// response came. It returns err unchanged if it is an [ErrCutStream] or not an error of
-// the HTTP transport, and otherwise err wrapped in [ErrUnreachable].
+// response came. It returns err unchanged if it is an [model.ErrCutStream] or not an error of
+// the HTTP transport, and otherwise err wrapped in [model.ErrUnreachable].
 func WrapUnreachable(err error) error {
 	if _, failed := errors.AsType[*url.Error](err); errors.Is(err, model.ErrCutStream) || !failed {
 		return err
@@ -100,7 +100,7 @@ func WrapUnreachable(err error) error {
 // WrapCutStream converts err, with which a call failed after the headers of the
 // response had come. It returns err unchanged if it says why the response is no reply
 // (an APIError, ErrCutStream, ErrAnswerTooLong or ErrNotEventStream), and otherwise err
-// wrapped in [ErrCutStream].
+// wrapped in [model.ErrCutStream].
 func WrapCutStream(err error) error {
 	if _, refused := errors.AsType[*model.APIError](err); refused {
 		return err

@@ -33,7 +33,7 @@ func ParseIdleTimeout(text string) (time.Duration, error) {
 }
 
 // IdleError means that a call to a model was cancelled because no byte was sent or
-// received for the duration Limit. It wraps [ErrCutStream].
+// received for the duration Limit. It wraps [model.ErrCutStream].
 type IdleError struct{ Limit time.Duration }
 
 func (e *IdleError) Error() string {

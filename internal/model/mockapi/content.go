@@ -168,7 +168,7 @@ func parseBase64ImageHeader(s model.ImageSource) (mediaType string, size image.P
 // checkImageLimits returns an error if a request has too many images, or a large image
 // beside many others.
 func (in *messageRequest) checkImageLimits() error {
-	count, large := 0, "" // large is the place of the first one above MaxSideOfMany
+	count, large := 0, "" // large is the place of the first one above MaxManyImagesSidePixels
 	scan := func(place string, content []model.Block) {
 		for i, b := range content {
 			if b.Type != model.BlockImage {

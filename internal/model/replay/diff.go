@@ -11,8 +11,8 @@ import (
 	"assay/internal/model/rawjson"
 )
 
-// valueDiff is a place, as a JSON pointer, at which two JSON values differ: a recorded
-// one and a new one.
+// valueDiff is a place, as a JSON pointer, at which a recorded and a new JSON value differ, with
+// excerpts of both.
 type valueDiff struct {
 	pointer    string // RFC 6901
 	want, have string // excerpts of the recorded and the new value there

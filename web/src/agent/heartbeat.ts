@@ -14,7 +14,7 @@ const readGraceMs = 5_000;
  * Longest interval between messages, in milliseconds, that a server may announce; a longer one is
  * ignored.
  */
-const maxIntervalMs = 3_600_000;
+const maxAnnouncedIntervalMs = 3_600_000;
 
 /**
  * Watches a connection from the server's first announced interval until stop, and reports when it
@@ -38,7 +38,7 @@ export class Heartbeat {
 
   /** Sets the announced interval in milliseconds. Nonsense is ignored. */
   expectEvery(every: number): void {
-    if (!(every > 0 && every <= maxIntervalMs)) return;
+    if (!(every > 0 && every <= maxAnnouncedIntervalMs)) return;
     const first = this.intervalMs === 0;
     this.intervalMs = every;
     if (first) this.watch();

@@ -144,7 +144,11 @@ export class LiveSession {
     await this.owner.load();
     if (turn !== this.generation) return;
     this.unsentDrafts.load();
-    this.missedVerdict ??= new MissedVerdictReporter(this.services, this.session, loadConnectionNumber(this.session).trace);
+    this.missedVerdict ??= new MissedVerdictReporter(
+      this.services,
+      this.session,
+      loadConnectionNumber(this.session).trace,
+    );
     if (this.role === "holder") this.edits.resume();
     if ((await ready) && turn === this.generation) this.connection.start();
   }

@@ -1,3 +1,4 @@
+import { onNextAnimationFrame } from "../browser/animationFrame";
 import { type Entry, readEntry } from "../protocol/messages";
 import { getToken } from "./client";
 import { openReconnectingSocket, socketURL } from "./sockets";
@@ -68,7 +69,7 @@ class FrameBatch {
 
   add(entry: Entry): void {
     this.#entries.push(entry);
-    this.#cancel ??= onNextFrame(() => this.flush());
+    this.#cancel ??= onNextAnimationFrame(() => this.flush());
   }
 
   flush(): void {
@@ -82,17 +83,4 @@ class FrameBatch {
     this.#cancel = null;
     this.#entries = [];
   }
-}
-
-/**
- * Calls f before the next animation frame, or after 250 ms in a hidden page. Returns a function
- * that cancels the call.
- */
-export function onNextFrame(f: () => void): () => void {
-  if (document.visibilityState === "hidden") {
-    const timer = setTimeout(f, 250);
-    return () => clearTimeout(timer);
-  }
-  const frame = requestAnimationFrame(f);
-  return () => cancelAnimationFrame(frame);
 }

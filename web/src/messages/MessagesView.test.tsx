@@ -30,14 +30,14 @@ const rowElement = (seq: number) => screen.getByRole("option", { name: new RegEx
 const selectedRows = () => rowElements().filter((one) => one.getAttribute("aria-selected") === "true");
 const lastFlowQuery = () => apiServer.requests.findLast((url) => url.pathname.endsWith("/flow"))?.searchParams;
 
-async function renderMessages(source = endedTrace) {
+async function renderMessagesView(source = endedTrace) {
   render(<MessagesView source={source} />);
   await screen.findAllByRole("option");
 }
 
 test("only visible rows are drawn", async () => {
   fakeTrace.length = 99_059;
-  await renderMessages();
+  await renderMessagesView();
   expect(rowElements().length).toBeLessThan(30);
   expect(rowElement(1).getAttribute("aria-setsize")).toBe("99059");
   fireEvent.keyDown(messageList(), { key: "End" });
@@ -48,12 +48,12 @@ test("only visible rows are drawn", async () => {
 test("a short live trace opens at its first entry", async () => {
   fakeTrace.length = 11;
   fakeTrace.complete = false;
-  await renderMessages(liveTrace);
+  await renderMessagesView(liveTrace);
   expect(messageList().scrollTop).toBe(0);
 });
 
 test("keys move from row to row, and the list has the row as its active descendant", async () => {
-  await renderMessages();
+  await renderMessagesView();
   fireEvent.keyDown(messageList(), { key: "ArrowDown" });
   expect(selectedRows()).toEqual([rowElement(1)]);
   fireEvent.keyDown(messageList(), { key: "ArrowDown" });
@@ -80,7 +80,7 @@ test("an opened entry shows its message and highlights its requests", async () =
       seqs: [2, 0, 0, 4, 0],
     },
   };
-  await renderMessages();
+  await renderMessagesView();
   expect(within(rowElement(2)).getByText("ended after 2.0ms: run 2.0ms")).toBeDefined();
   fireEvent.click(rowElement(4));
   const panel = screen.getByRole("region", { name: "Entry 4" });
@@ -96,7 +96,7 @@ test("an opened entry shows its message and highlights its requests", async () =
 test("a message is loaded when its entry is opened; a large one only on request", async () => {
   fakeTrace.overrides.set(5, { ref: 3 });
   fakeTrace.overrides.set(6, { bytes: 50 * 1024 * 1024 });
-  await renderMessages();
+  await renderMessagesView();
   fireEvent.click(rowElement(5));
   await waitFor(() => expect(apiServer.requests.at(-1)?.search).toBe("?from=3&limit=1"));
   await screen.findByText(/the same as/);
@@ -108,7 +108,7 @@ test("a message is loaded when its entry is opened; a large one only on request"
 });
 
 test("a filter is sent to the server and shown as a chip that removes it", async () => {
-  await renderMessages();
+  await renderMessagesView();
   fireEvent.change(screen.getByRole("combobox", { name: "Filter by" }), { target: { value: "late" } });
   const field = screen.getByRole("textbox", { name: "Slower than" });
   fireEvent.change(field, { target: { value: "soon" } });
@@ -124,7 +124,7 @@ test("a filter is sent to the server and shown as a chip that removes it", async
 });
 
 test("the server searches all messages for a text", async () => {
-  await renderMessages();
+  await renderMessagesView();
   fireEvent.change(screen.getByRole("textbox", { name: "Text" }), { target: { value: "KeyError: 'x'" } });
   fireEvent.click(screen.getByRole("button", { name: "Filter" }));
   await screen.findByText("10 of 100 messages");
@@ -136,7 +136,7 @@ test("the server searches all messages for a text", async () => {
 test("stream frames are hidden and counted until the user shows them", async () => {
   fakeTrace.isStreamFrame = (seq) => seq > 3 && seq <= 90;
   fakeTrace.overrides.set(91, { t_ns: 9e12 });
-  await renderMessages();
+  await renderMessagesView();
   await screen.findByText("13 of 100 messages");
   expect([3, 91, 92].map((seq) => rowElement(seq).getAttribute("aria-posinset"))).toEqual(["3", "4", "5"]);
   expect(within(rowElement(91)).queryByTitle(/Nothing for/)).toBeNull();
@@ -168,7 +168,7 @@ test("going to an entry shows stream frames only if the entry is one", async () 
 
 test("a field of an entry becomes a filter, and going to an entry that does not match removes it", async () => {
   fakeTrace.overrides.set(20, { cause: 7 });
-  await renderMessages();
+  await renderMessagesView();
   fireEvent.click(rowElement(3));
   fireEvent.click(await screen.findByRole("button", { name: "c1" }));
   await screen.findByText("10 of 100 messages");
@@ -187,7 +187,7 @@ test("the first element in the tab order is a filter", async () => {
 
 test("the key n goes to the next problem and reports if there is none", async () => {
   fakeTrace.overrides.set(60, { note: "timed_out" });
-  await renderMessages();
+  await renderMessagesView();
   fireEvent.keyDown(messageList(), { key: "n" });
   await waitFor(() => expect(selectedRows()).toEqual([rowElement(60)]));
   expect(within(rowElement(60)).getByText("timed out")).toBeDefined();
@@ -197,7 +197,7 @@ test("the key n goes to the next problem and reports if there is none", async ()
 
 test("a long pause is shown at the entry after it", async () => {
   fakeTrace.overrides.set(3, { t_ns: 9e9 });
-  await renderMessages();
+  await renderMessagesView();
   expect(within(rowElement(3)).getByText("9.0 s")).toBeDefined();
   expect(within(rowElement(2)).queryByTitle(/Nothing for/)).toBeNull();
 });
@@ -219,7 +219,7 @@ test("entries of any shape are drawn", async () => {
     "3": { state: 9, text: long, hops: [{ hop: long, ms: "x" }, null], seqs: [3, long] },
     x: null,
   };
-  await renderMessages();
+  await renderMessagesView();
   for (const seq of [1, 2, 3]) {
     fireEvent.click(rowElement(seq));
     await screen.findByRole("region", { name: `Entry ${seq}` });
@@ -231,7 +231,7 @@ test("entries of any shape are drawn", async () => {
 
 test("a live trace scrolls to new entries at its end, and elsewhere counts them", async () => {
   fakeTrace.complete = false;
-  await renderMessages(liveTrace);
+  await renderMessagesView(liveTrace);
   expect(rowElement(100)).toBeDefined();
   const grow = async (length: number) => {
     fakeTrace.length = length;
@@ -252,7 +252,7 @@ test("a live trace scrolls to new entries at its end, and elsewhere counts them"
 test("a live trace with hidden stream frames loads each other new entry once", async () => {
   fakeTrace.isStreamFrame = (seq) => seq > 20 && seq % 10 !== 0;
   fakeTrace.complete = false;
-  await renderMessages(liveTrace);
+  await renderMessagesView(liveTrace);
   const grow = async (length: number, text: string) => {
     fakeTrace.length = length;
     FakeSocket.newest().send({ seq: length, hop: "session" });
@@ -280,7 +280,7 @@ test("an unanswered request shows its waiting time until it is answered", async 
     fakeTrace.requests = {
       "5": { state: "unanswered", slowest: "kernel", text: "unanswered: kernel", seqs: [5, 0, 0, 0, 0] },
     };
-    await renderMessages(liveTrace);
+    await renderMessagesView(liveTrace);
     expect(await within(rowElement(5)).findByText("waiting for kernel for 6.0 s")).toBeDefined();
     act(() => vi.advanceTimersByTime(2000));
     expect(within(rowElement(5)).getByText("waiting for kernel for 8.0 s")).toBeDefined();
@@ -295,7 +295,7 @@ test("an unanswered request shows its waiting time until it is answered", async 
 
 test("a lost connection is shown until it is restored, and an ended session's trace can be loaded again", async () => {
   fakeTrace.complete = false;
-  await renderMessages(liveTrace);
+  await renderMessagesView(liveTrace);
   await waitFor(() => expect(FakeSocket.newest()).toBeDefined());
   act(() => FakeSocket.newest().end(1006));
   await screen.findByText(/connection to the server was lost/);
@@ -341,7 +341,7 @@ test("a failed request is reported and can be retried", async () => {
 
 test("the statistics are those of the filtered requests", async () => {
   fakeTrace.requests = { "1": { kind: "action", action: "get_context", state: "timed_out", total_ms: 8000 } };
-  await renderMessages();
+  await renderMessagesView();
   fireEvent.click(screen.getByRole("button", { name: "Statistics" }));
   const line = await screen.findByRole("row", { name: /get_context/ });
   expect(

@@ -12,7 +12,8 @@ export interface TraceGrowthEvents {
   onLost: (why: string | null) => void;
 }
 
-const growthIntervalMs = 250;
+/** How many milliseconds growth of the trace is collected before it is reported. */
+const growthReportIntervalMs = 250;
 
 /**
  * Reports growth of a trace at most four times a second, and only while the page is visible. path
@@ -27,7 +28,7 @@ export function followTrace(path: string, next: () => number, heard: TraceGrowth
     timer ??= setTimeout(() => {
       timer = undefined;
       heard.onGrowth();
-    }, growthIntervalMs);
+    }, growthReportIntervalMs);
   };
   const start = () => {
     stop = watchTrace(`${path}&bodies=false`, next(), {

@@ -14,8 +14,8 @@ export interface RowSearch {
 }
 
 /**
- * Searches for rows of a trace, one search at a time, and reports the result. A new search cancels
- * the previous one.
+ * Searches for rows of a trace, one search at a time. onFound receives the row that was found. A
+ * new search cancels the previous one, which then reports nothing.
  */
 export function useRowSearch(model: FlowModel, onFound: (row: number) => void): RowSearch {
   const [said, setSaid] = useState("");

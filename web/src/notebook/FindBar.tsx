@@ -25,7 +25,7 @@ export function FindBar() {
   const [wanted, setWanted] = useState("");
   const slow = useDeferredValue(wanted);
   const input = useRef<HTMLInputElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: textsOf reads the cells and the executions
+  // biome-ignore lint/correctness/useExhaustiveDependencies: searchableCellTexts reads the cells and the executions
   const hits = useMemo(
     () => findHitsInCells(order, searchableCellTexts(context), slow),
     [order, cells, executions, slow, context],

@@ -23,7 +23,7 @@ const forbiddenElementsSelector =
 
 beforeEach(() => {
   vi.spyOn(console, "warn").mockImplementation(() => undefined);
-  vi.spyOn(console, "error").mockImplementation(() => undefined); // React reports outputs that OutputBoundary catches
+  vi.spyOn(console, "error").mockImplementation(() => undefined); // React reports outputs that OutputErrorBoundary catches
   vi.stubGlobal("fetch", () => Promise.reject(new Error("no network")));
 });
 

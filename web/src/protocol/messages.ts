@@ -195,7 +195,7 @@ export interface ReactivitySummary extends RunResponseFields {
   cell_reactivity: Readonly<Record<string, CellReactivity>>;
 }
 
-/** The signals and cells that one cell is connected with. */
+/** The signals that one cell defines, and the signals and cells that it depends on. */
 export interface CellReactivity {
   signals_defined: readonly string[];
   depends_on_signals: readonly string[];

@@ -227,7 +227,7 @@ export const agentErrorSchema = /* @__PURE__ */ object<AgentError>({
 
 /** HistoryEntry is one message of the agent's conversation with its model. */
 export interface HistoryEntry {
-  /** HistoryEntryAnthropicMessage */
+  /** HistoryEntryTypeAnthropicMessage */
   type: string;
   /** user or assistant */
   role: string;

@@ -5,7 +5,10 @@ import type { ExecutionsDraft } from "./executionsDraft";
 import { maxRetainedPerCell } from "./retainedValues";
 import { fitOutput, readOutput, type StoredOutput, withoutRetained } from "./storedOutput";
 
-/** Applies an nbformat output of a cell, which came in entry seq. A malformed one changes nothing. */
+/**
+ * Adds an nbformat output of a cell, which came in entry seq, to the cell's execution. An output
+ * that is malformed, or of a cell whose execution cannot be stored, changes nothing.
+ */
 export function applyOutput(executions: ExecutionsDraft, seq: number, id: string, output: Fields): void {
   const kind = output.output_type;
   switch (kind) {

@@ -55,7 +55,10 @@ class Interrupter:
     """
 
     def __init__(self, cancel_task: Callable[[Work], None]) -> None:
-        """cancel_task is called, on any thread, to cancel the asyncio task of a stopped work."""
+        """cancel_task cancels the asyncio task of a stopped work.
+
+        It is called on any thread, and again and again until the work is over.
+        """
         self._cancel_task = cancel_task
         self._main_thread = threading.get_ident()
         self._last_stop = 0.0  # by monotonic()

@@ -1,5 +1,5 @@
 import { readTracePage, type TracePage } from "../../api/readTrace";
-import { onNextFrame } from "../../api/watchTrace";
+import { onNextAnimationFrame } from "../../browser/animationFrame";
 import type { Entry } from "../../protocol/messages";
 
 const entriesPerPage = 500;
@@ -59,7 +59,7 @@ export class Player {
     if (this.#waiting.length < minBufferedEntries) void this.#ask();
     const over = this.#waiting.length === 0 && this.#next === null && !this.#asking;
     if (over) this.played.onEnd();
-    else this.#cancel = onNextFrame(() => this.#tick());
+    else this.#cancel = onNextAnimationFrame(() => this.#tick());
   }
 
   /** Removes and returns the waiting entries that are due. */
