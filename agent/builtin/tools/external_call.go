@@ -71,7 +71,7 @@ func (a *ExternalAgent) removeCallLocked(c *externalCall) {
 	a.changed = make(chan struct{})
 }
 
-// startToolCall marks a call as started. It reports false if the call has been withdrawn.
+// startCall marks a call as started. It reports false if the call has been withdrawn.
 func (a *ExternalAgent) startCall(c *externalCall) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
