@@ -16,7 +16,7 @@ const allowedImportsByFolder: Readonly<Record<string, string>> = {
   // The browser, controls, the server's API, the addresses of the pages.
   browser: "", // local storage, theme, media queries
   ui: "browser", // buttons, dialogs, tabs; nothing here knows notebooks
-  api: "json protocol text ui", // requests to the server and their errors
+  api: "browser json protocol text ui", // requests to the server and their errors
   routes: "api browser", // addresses of the pages
 
   // One notebook: its state, the commands on it, the session that carries it.
