@@ -7,7 +7,7 @@ import "context"
 // the methods, except for onQueueFull and onSentWhileEnding, which are called by the goroutine
 // that sends the peer a frame.
 type peerRole interface {
-	// route routes a frame that the peer has sent.
+	// routeFrame routes a frame that the peer has sent.
 	routeFrame(p *Peer, f frame)
 
 	// waitToRead is called before each read and returns when the next frame may be
@@ -32,7 +32,7 @@ type peerRole interface {
 // traceFedRole is a role whose peer is sent entries of the trace by its own goroutine: a
 // view.
 type traceFedRole interface {
-	// feed sends the peer what there is to send, until ctx ends. When stop is
+	// sendTraceUntilDone sends the peer what there is to send, until ctx ends. When stop is
 	// closed it sends what there is by then, closes the peer's queue and returns.
 	sendTraceUntilDone(ctx context.Context, p *Peer, stop <-chan struct{})
 }

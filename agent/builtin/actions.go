@@ -124,8 +124,8 @@ func (c *actionClient) handleResponse(env protocol.Envelope, body []byte) {
 }
 
 // abandonAction remembers an action that its caller no longer waits for, so that handleResponse
-// can call its late-response handler. If the response is in the channel already, abandon
-// calls the handler at once.
+// can call its late-response handler. If the response is in the channel already,
+// abandonAction calls the handler at once.
 func (c *actionClient) abandonAction(a abandonedAction, response chan actionResult) {
 	if a.onLateResponse == nil {
 		return

@@ -104,17 +104,17 @@ func (m *ModelCall) handleStopReason(reply *model.Response) (complete bool, err 
 		return false, m.compactTranscript()
 	case model.StopRefusal:
 		m.AddReply(reply)
-		return false, m.reportDeclined("the model declined to go on (stop reason refusal)")
+		return false, m.reportModelDeclined("the model declined to go on (stop reason refusal)")
 	default:
 		m.AddReply(reply)
 		m.server.log.Warn("unknown stop reason", "stop_reason", reply.StopReason)
-		return false, m.reportDeclined(fmt.Sprintf("the model stopped for the unknown reason %q", reply.StopReason))
+		return false, m.reportModelDeclined(fmt.Sprintf("the model stopped for the unknown reason %q", reply.StopReason))
 	}
 }
 
-// reportDeclined sends the server an agent_error that says why the model does not continue, and
+// reportModelDeclined sends the server an agent_error that says why the model does not continue, and
 // returns a DeclinedError with that reason.
-func (m *ModelCall) reportDeclined(reason string) error {
+func (m *ModelCall) reportModelDeclined(reason string) error {
 	m.SendError(reason)
 	return &DeclinedError{reason}
 }
@@ -131,7 +131,7 @@ func (m *ModelCall) addPausedReply(reply *model.Response) error {
 	if m.pausedReplies++; m.pausedReplies < maxPausedReplies {
 		return nil
 	}
-	return m.reportDeclined(fmt.Sprintf("the model paused %d times in a row", maxPausedReplies))
+	return m.reportModelDeclined(fmt.Sprintf("the model paused %d times in a row", maxPausedReplies))
 }
 
 // addTruncatedReply adds the text of a reply that was cut off at max_tokens to the

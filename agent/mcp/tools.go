@@ -93,11 +93,11 @@ func (s *toolServer) withClientCancellation(handler mcp.ToolHandler) mcp.ToolHan
 // callTool runs a tool of the external agent.
 func (s *toolServer) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	content, isError := s.agent.CallTool(ctx, req.Params.Name, req.Params.Arguments)
-	return &mcp.CallToolResult{Content: mcpContent(content), IsError: isError}, nil
+	return &mcp.CallToolResult{Content: toMCPContent(content), IsError: isError}, nil
 }
 
-// mcpContent converts the content of a result to that of MCP.
-func mcpContent(content []model.Block) []mcp.Content {
+// toMCPContent converts the content of a result to that of MCP.
+func toMCPContent(content []model.Block) []mcp.Content {
 	out := make([]mcp.Content, 0, len(content))
 	for _, b := range content {
 		if b.Type != model.BlockImage {

@@ -89,7 +89,7 @@ func (p *cli) gradeLines(ctx context.Context, f *gradeFlags, args []string) (err
 	defer in.Close()
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
-	faulty, err := rescore.GradeLines(ctx, cancellableReader(ctx, in), p.stdout, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge})
+	faulty, err := rescore.GradeAnswerLines(ctx, cancellableReader(ctx, in), p.stdout, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge})
 	if err == nil && faulty > 0 {
 		err = &exit.Error{Status: exit.StatusFailed, Err: fmt.Errorf("%d lines are invalid or name an unknown grader: see their errors", faulty)}
 	}

@@ -143,7 +143,7 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.maxStdioBytes)
 	}
 	if line, ok := h.flags.mcpClientCommand(); ok {
-		return h.checkMCPClient(line)
+		return h.parseMCPClientCommand(line)
 	}
 	switch h.flags.agent {
 	case "oracle", "noop":

@@ -152,8 +152,10 @@ func (f *kernelAndAgentFlags) mcpClientCommand() (line string, isMCP bool) {
 	return line, isMCP
 }
 
-// checkMCPClient parses the command line of the client and checks that its program exists.
-func (h *kernelAndAgentHost) checkMCPClient(line string) (err error) {
+// parseMCPClientCommand sets agentCommand to the parsed command line of the MCP client, or
+// leaves it empty for --agent mcp, which has none. It fails if line cannot be parsed or if its
+// program does not exist.
+func (h *kernelAndAgentHost) parseMCPClientCommand(line string) (err error) {
 	if h.flags.agent == agentFlagMCP {
 		return nil
 	}

@@ -20,12 +20,12 @@ func BenchmarkGradeLines(b *testing.B) {
 	lines := benchmarkLines(b, 10_000)
 	b.SetBytes(int64(len(lines)))
 	for b.Loop() {
-		_, err := rescore.GradeLines(b.Context(), bytes.NewReader(lines), io.Discard, grading.Input{})
+		_, err := rescore.GradeAnswerLines(b.Context(), bytes.NewReader(lines), io.Discard, grading.Input{})
 		require.NoError(b, err)
 	}
 }
 
-// benchmarkLines returns n input lines for GradeLines, made from the rows of the graders'
+// benchmarkLines returns n input lines for GradeAnswerLines, made from the rows of the graders'
 // reference tests.
 func benchmarkLines(tb testing.TB, n int) []byte {
 	tb.Helper()
@@ -46,7 +46,7 @@ func benchmarkLines(tb testing.TB, n int) []byte {
 	return bytes.Join(bytes.SplitN(bytes.Repeat(append(bytes.Join(rows, []byte("\n")), '\n'), n/len(rows)+1), []byte("\n"), n+1)[:n], []byte("\n"))
 }
 
-// benchmarkLine returns the input line for GradeLines that is made from one row of the graders'
+// benchmarkLine returns the input line for GradeAnswerLines that is made from one row of the graders'
 // reference tests.
 func benchmarkLine(tb testing.TB, grader string, config, answer json.RawMessage) []byte {
 	tb.Helper()

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// SplitLinesForTest splits in into lines as GradeLines does, with maxBytes instead of
+// SplitLinesForTest splits in into lines as GradeAnswerLines does, with maxBytes instead of
 // MaxLineBytes. It returns "number: length" for each line that is not blank, or "number: too
 // long".
 func SplitLinesForTest(in io.Reader, maxBytes int) (lines []string, err error) {

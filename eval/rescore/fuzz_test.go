@@ -41,7 +41,7 @@ func FuzzGradeLines(f *testing.F) {
 			}
 		}
 		var out bytes.Buffer
-		faulty, err := rescore.GradeLines(t.Context(), bytes.NewReader(input), &out, grading.Input{})
+		faulty, err := rescore.GradeAnswerLines(t.Context(), bytes.NewReader(input), &out, grading.Input{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, faulty, inputLines)
 		outputLines := 0
@@ -53,7 +53,7 @@ func FuzzGradeLines(f *testing.F) {
 	})
 }
 
-// requireOutputLineForm fails the test unless an output line of GradeLines has one of its two
+// requireOutputLineForm fails the test unless an output line of GradeAnswerLines has one of its two
 // forms.
 func requireOutputLineForm(t *testing.T, line string) {
 	t.Helper()

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// MaxLineBytes is the length in bytes, newline included, of the longest line that [GradeLines]
+// MaxLineBytes is the length in bytes, newline included, of the longest line that [GradeAnswerLines]
 // grades. A longer one is skipped and answered with an error.
 const MaxLineBytes = 64 << 20
 
-// inputLine is one line of the input of GradeLines.
+// inputLine is one line of the input of GradeAnswerLines.
 type inputLine struct {
 	number    int64  // from 1
 	text      string // with its newline, if it has one; empty if isTooLong
 	isTooLong bool   // the line is longer than MaxLineBytes
 }
 
-// lineReader splits the input of GradeLines into lines. The last one may lack its newline. It
+// lineReader splits the input of GradeAnswerLines into lines. The last one may lack its newline. It
 // is not safe for concurrent use.
 type lineReader struct {
 	input      *bufio.Reader

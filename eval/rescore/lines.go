@@ -16,7 +16,7 @@ const (
 	memoryBytesPerInputByte = 40
 )
 
-// GradeLines grades the lines of in, several at once, and writes a line to out for each that is
+// GradeAnswerLines grades the lines of in, several at once, and writes a line to out for each that is
 // not blank, in the same order and as soon as possible. A line of in has one of these forms:
 //
 //	{"id", "grader": {"type", "config"}, "answer"}
@@ -34,9 +34,9 @@ const (
 //
 // Every line is answered. A line that cannot be parsed gets an error of kind "input"; one that
 // names an unknown grader, or gives it a config that is not an object, gets that grader's error.
-// faulty is the number of such lines. GradeLines fails if reading in or writing out fails, and
+// faulty is the number of such lines. GradeAnswerLines fails if reading in or writing out fails, and
 // with the cause of ctx. When ctx ends, a Read of in that has begun is still waited for.
-func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.Input) (faulty int, err error) {
+func GradeAnswerLines(ctx context.Context, in io.Reader, out io.Writer, base grading.Input) (faulty int, err error) {
 	lines := newLineReader(in)
 	buffered := bufio.NewWriterSize(out, 64<<10)
 	next := func() (pipelineTask[outputLine], error) {
@@ -60,7 +60,7 @@ func GradeLines(ctx context.Context, in io.Reader, out io.Writer, base grading.I
 	return faulty, buffered.Flush()
 }
 
-// outputLine is one line of the output of GradeLines.
+// outputLine is one line of the output of GradeAnswerLines.
 type outputLine struct {
 	text     []byte // without newline
 	isFaulty bool   // the input line could not be used

@@ -141,7 +141,7 @@ func TestGradeLinesKeepsOrder(t *testing.T) {
 	in.WriteString(`{"id":5000,"extract":"summary","answer":""}`)
 	want.WriteString("5000\n")
 	var out bytes.Buffer
-	faulty, err := rescore.GradeLines(t.Context(), strings.NewReader(in.String()), &out, grading.Input{})
+	faulty, err := rescore.GradeAnswerLines(t.Context(), strings.NewReader(in.String()), &out, grading.Input{})
 	require.NoError(t, err)
 	require.Zero(t, faulty)
 	var ids strings.Builder
@@ -166,7 +166,7 @@ func TestGradeLinesFlushesWhileWaiting(t *testing.T) {
 	reader, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		_, err := rescore.GradeLines(t.Context(), in, out, grading.Input{})
+		_, err := rescore.GradeAnswerLines(t.Context(), in, out, grading.Input{})
 		done <- errors.Join(err, out.Close())
 	}()
 	for i := range 3 {
@@ -199,18 +199,18 @@ func (failingWriter) Write([]byte) (int, error) { return 0, errDiskFull }
 func TestGradeLinesFails(t *testing.T) {
 	t.Parallel()
 	lines := endlessReader{[]byte(`{"extract":"summary","answer":""}` + "\n")}
-	_, err := rescore.GradeLines(t.Context(), lines, failingWriter{}, grading.Input{})
+	_, err := rescore.GradeAnswerLines(t.Context(), lines, failingWriter{}, grading.Input{})
 	require.ErrorIs(t, err, errDiskFull)
 
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err = rescore.GradeLines(ctx, lines, writerFromFunc(func(p []byte) (int, error) { cancel(cause); return len(p), nil }), grading.Input{})
+	_, err = rescore.GradeAnswerLines(ctx, lines, writerFromFunc(func(p []byte) (int, error) { cancel(cause); return len(p), nil }), grading.Input{})
 	require.ErrorIs(t, err, cause)
 
 	// An error of the input comes after the answers to the lines before it.
 	var out bytes.Buffer
 	broken := io.MultiReader(strings.NewReader(`{"extract":"summary"}`+"\n"), io.LimitReader(lines, 10), failingReader{})
-	_, err = rescore.GradeLines(t.Context(), broken, &out, grading.Input{})
+	_, err = rescore.GradeAnswerLines(t.Context(), broken, &out, grading.Input{})
 	require.ErrorIs(t, err, errDiskFull)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"))
 }

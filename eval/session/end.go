@@ -50,7 +50,8 @@ func (s *Session) End(ctx context.Context, cause string) error {
 	return s.endErr
 }
 
-// shutDown does the work of End. It is called once.
+// shutDown does the work of End and returns its error, which says what may be left. It is
+// called once.
 func (s *Session) shutDown(ctx context.Context, cause string) error {
 	s.stopGoroutines()
 	s.restartMu.Lock() // a restart that is under way ends first

@@ -69,7 +69,8 @@ func (p *linePage) fill(lines iter.Seq2[runs.Line, error], selects func([]byte) 
 	return nil
 }
 
-// addLine adds a line. It returns false if the page has no room for it.
+// addLine adds a line. If the page would then be larger than maxPageBytes it adds nothing and
+// returns false, except for the first line, which is always added.
 func (p *linePage) addLine(line runs.Line, writeItem func(*bytes.Buffer, runs.Line)) bool {
 	before := p.items.Len()
 	if p.count > 0 {

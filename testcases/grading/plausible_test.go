@@ -10,19 +10,19 @@ import (
 // config and an answer that might match.
 func plausibleDrawsByType() map[string]func(valueGenerator) (config *pyvalue.Object, answer pyvalue.Value) {
 	return map[string]func(valueGenerator) (*pyvalue.Object, pyvalue.Value){
-		"numeric_tolerance":            valueGenerator.drawNumericTolerance,
-		"numeric_range":                valueGenerator.drawNumericRange,
-		"label_set_jaccard":            valueGenerator.drawLabelSet,
-		"jaccard_label_set":            valueGenerator.drawLabelSet,
-		"distribution_comparison":      valueGenerator.drawDistribution,
-		"marker_gene_precision_recall": valueGenerator.drawMarkerGenes,
-		"marker_gene_separation":       valueGenerator.drawMarkerSeparation,
-		"spatial_adjacency":            valueGenerator.drawSpatialAdjacency,
-		"multiple_choice":              valueGenerator.drawMultipleChoice,
-		"boolean_check":                valueGenerator.drawBooleanCheck,
-		"cell_typing":                  valueGenerator.drawCellTyping,
-		"proportion_consistency":       valueGenerator.drawProportions,
-		"adjusted_mutual_information":  valueGenerator.drawMutualInformation,
+		"numeric_tolerance":            valueGenerator.drawNumericToleranceConfigAndAnswer,
+		"numeric_range":                valueGenerator.drawNumericRangeConfigAndAnswer,
+		"label_set_jaccard":            valueGenerator.drawLabelSetConfigAndAnswer,
+		"jaccard_label_set":            valueGenerator.drawLabelSetConfigAndAnswer,
+		"distribution_comparison":      valueGenerator.drawDistributionConfigAndAnswer,
+		"marker_gene_precision_recall": valueGenerator.drawMarkerGenesConfigAndAnswer,
+		"marker_gene_separation":       valueGenerator.drawMarkerSeparationConfigAndAnswer,
+		"spatial_adjacency":            valueGenerator.drawSpatialAdjacencyConfigAndAnswer,
+		"multiple_choice":              valueGenerator.drawMultipleChoiceConfigAndAnswer,
+		"boolean_check":                valueGenerator.drawBooleanCheckConfigAndAnswer,
+		"cell_typing":                  valueGenerator.drawCellTypingConfigAndAnswer,
+		"proportion_consistency":       valueGenerator.drawProportionsConfigAndAnswer,
+		"adjusted_mutual_information":  valueGenerator.drawMutualInformationConfigAndAnswer,
 	}
 }
 
@@ -84,7 +84,7 @@ func (g valueGenerator) drawScoring(thresholds *pyvalue.Object) pyvalue.Value {
 	return g.valueOrNil(8, pyvalue.NewObject("scoring", pyvalue.NewObject("pass_thresholds", thresholds)).Get("scoring"))
 }
 
-func (g valueGenerator) drawNumericTolerance() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawNumericToleranceConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	truth, answer, tolerances := &pyvalue.Object{}, &pyvalue.Object{}, &pyvalue.Object{}
 	for _, field := range []string{"n", "type", "a.b", "µ"}[:g.IntN(5)] {
 		truth.Set(field, g.drawNumber())
@@ -108,7 +108,7 @@ func (g valueGenerator) drawTolerance() *pyvalue.Object {
 	return objectOfKeysAndValues("type", kind, "value", g.valueOrNil(5, g.drawNumber()), "lower", g.valueOrNil(2, g.drawNumber()), "upper", g.valueOrNil(2, g.drawNumber()))
 }
 
-func (g valueGenerator) drawNumericRange() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawNumericRangeConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	truth, answer, ranges := &pyvalue.Object{}, &pyvalue.Object{}, &pyvalue.Object{}
 	for _, field := range []string{"n", "a.b", "µ"}[:1+g.IntN(3)] {
 		truth.Set(field, pyvalue.NewInt(1+g.Int64N(3)))
@@ -126,7 +126,7 @@ func (g valueGenerator) drawLabel() pyvalue.Value {
 	return pickOne[pyvalue.Value](g, pyvalue.String("T"), pyvalue.String("B"), pyvalue.String("NK"), pyvalue.String("b"), pyvalue.String("T "))
 }
 
-func (g valueGenerator) drawLabelSet() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawLabelSetConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	field := pickOne[pyvalue.Value](g, pyvalue.String("types"), pyvalue.String("cell_types_predicted"), nil)
 	threshold := pickOne[pyvalue.Value](g, pyvalue.Float(0.5), pyvalue.Float(0.67), pyvalue.Float(2.0/3), pyvalue.Float(0.25), pyvalue.NewInt(0), pyvalue.NewInt(1), nil)
 	config := objectOfKeysAndValues("ground_truth_labels", g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)), "scoring", g.valueOrNil(5, objectOfKeysAndValues("pass_threshold", threshold)), "answer_field", field)
@@ -137,7 +137,7 @@ func (g valueGenerator) drawLabelSet() (*pyvalue.Object, pyvalue.Value) {
 	return config, objectOfKeysAndValues("n", pyvalue.NewInt(1), name, g.valueOrNil(20, g.drawList(0, 4, g.drawLabel)))
 }
 
-func (g valueGenerator) drawDistribution() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawDistributionConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	percents := func() *pyvalue.Object {
 		return objectOfKeysAndValues("T", g.valueOrNil(6, g.drawNumber()), "B", g.valueOrNil(6, g.drawNumber()), "é", g.valueOrNil(3, g.drawNumber()), "D", g.valueOrNil(2, g.drawNumber()))
 	}
@@ -154,7 +154,7 @@ func (g valueGenerator) drawGene() pyvalue.Value {
 	return pyvalue.String(pickOne(g, "Cd3d", "CD3D", "cd3e", "Gzmb", "gzmb ", "ΣΑΣ", "σας", "Straße", "STRASSE"))
 }
 
-func (g valueGenerator) drawMarkerGenes() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawMarkerGenesConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	genes := func() pyvalue.Value { return g.drawList(0, 5, g.drawGene) }
 	byType := func() pyvalue.Value {
 		return objectOfKeysAndValues("T", g.valueOrNil(5, genes()), "B", g.valueOrNil(5, genes()), "genes", g.valueOrNil(5, genes()))
@@ -174,7 +174,7 @@ func (g valueGenerator) drawFraction() pyvalue.Value {
 	return pyvalue.Float(float64(g.IntN(21)) / 20)
 }
 
-func (g valueGenerator) drawMarkerSeparation() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawMarkerSeparationConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	stat := func() pyvalue.Value {
 		return objectOfKeysAndValues("gene", g.valueOrNil(40, g.drawGene()), "auroc", g.valueOrNil(40, g.drawFraction()))
 	}
@@ -182,7 +182,7 @@ func (g valueGenerator) drawMarkerSeparation() (*pyvalue.Object, pyvalue.Value) 
 	return objectOfKeysAndValues("scoring", g.drawScoring(thresholds)), objectOfKeysAndValues("per_gene_stats", g.valueOrNil(20, g.drawList(0, 9, stat)), "mean_auroc", g.valueOrNil(20, g.drawFraction()))
 }
 
-func (g valueGenerator) drawSpatialAdjacency() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawSpatialAdjacencyConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	limits := objectOfKeysAndValues(
 		"max_median_ic_to_pc_um", g.valueOrNil(2, g.drawNumber()), "max_p90_ic_to_pc_um", g.valueOrNil(2, g.drawNumber()),
 		"min_pct_ic_within_15um", g.drawNumber(), "min_pct_ic_mixed_within_55um", g.drawNumber(),
@@ -194,7 +194,7 @@ func (g valueGenerator) drawSpatialAdjacency() (*pyvalue.Object, pyvalue.Value) 
 	return objectOfKeysAndValues("scoring", g.drawScoring(limits)), answer
 }
 
-func (g valueGenerator) drawMultipleChoice() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawMultipleChoiceConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	letter := func() pyvalue.Value {
 		return pyvalue.String(pickOne(g, "A", "b", " B\n", "C)", "ß", "SS", "1", "1.0", "true", "None", "", "['b']"))
 	}
@@ -205,7 +205,7 @@ func (g valueGenerator) drawMultipleChoice() (*pyvalue.Object, pyvalue.Value) {
 	return config, objectOfKeysAndValues("answer", g.valueOrNil(15, pickOne(g, letter(), letter(), g.drawAwkwardValue())))
 }
 
-func (g valueGenerator) drawBooleanCheck() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawBooleanCheckConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	truth, answer := &pyvalue.Object{}, &pyvalue.Object{}
 	for _, field := range []string{"ok", "a.b", "is done"}[:g.IntN(4)] {
 		truth.Set(field, pyvalue.Bool(g.hasChanceOneIn(2)))
@@ -216,7 +216,7 @@ func (g valueGenerator) drawBooleanCheck() (*pyvalue.Object, pyvalue.Value) {
 	return objectOfKeysAndValues("ground_truth", truth), answer
 }
 
-func (g valueGenerator) drawCellTyping() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawCellTypingConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	cell := func() pyvalue.Value {
 		return objectOfKeysAndValues("G1", g.valueOrNil(6, g.drawNumber()), "G2", g.valueOrNil(6, g.drawNumber()), "G3", g.drawNumber())
 	}
@@ -230,7 +230,7 @@ func (g valueGenerator) drawCellTyping() (*pyvalue.Object, pyvalue.Value) {
 	return config, objectOfKeysAndValues("chosen_cluster", chosen, "samples_chosen", g.drawList(0, 6, cell), "samples_other", g.drawList(0, 6, cell), "cluster_medians", g.valueOrNil(40, medians))
 }
 
-func (g valueGenerator) drawProportions() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawProportionsConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	types := pyvalue.List{pyvalue.String("T"), pyvalue.String("B"), pyvalue.String("NK"), pyvalue.String("é"), pyvalue.String("T")}[:1+g.IntN(5)]
 	draw := pickOne(g, g.drawNumber, g.drawFraction, func() pyvalue.Value { return pyvalue.NewInt(20 + g.Int64N(5)) })
 	samples := pyvalue.List{}
@@ -242,7 +242,7 @@ func (g valueGenerator) drawProportions() (*pyvalue.Object, pyvalue.Value) {
 	return objectOfKeysAndValues("scoring", g.drawScoring(thresholds), "test", pyvalue.String("chi2")), objectOfKeysAndValues("cell_types", g.valueOrNil(30, types), "samples", g.valueOrNil(30, samples))
 }
 
-func (g valueGenerator) drawMutualInformation() (*pyvalue.Object, pyvalue.Value) {
+func (g valueGenerator) drawMutualInformationConfigAndAnswer() (*pyvalue.Object, pyvalue.Value) {
 	rows, columns := 1+g.IntN(4), 1+g.IntN(4)
 	label := func() pyvalue.Value {
 		return pickOne[pyvalue.Value](g, pyvalue.String("k0"), pyvalue.String("k1"), pyvalue.String("k2"), pyvalue.String("1"), pyvalue.NewInt(1), pyvalue.Float(1), pyvalue.NewInt(2))

@@ -37,12 +37,12 @@ func (l *linter) checkCase(object *pyvalue.Object, source testcases.CaseLocation
 // hasAssayFields reports whether a case has a field that only Assay's format has, not
 // the public one.
 func hasAssayFields(object *pyvalue.Object) bool {
-	return slices.ContainsFunc(assayFields(), object.Has)
+	return slices.ContainsFunc(assayOnlyFieldNames(), object.Has)
 }
 
-// assayFields returns the names of the case fields that only Assay's format has, not
+// assayOnlyFieldNames returns the names of the case fields that only Assay's format has, not
 // the public one.
-func assayFields() []string {
+func assayOnlyFieldNames() []string {
 	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
 }
 
@@ -72,7 +72,7 @@ func (c *caseChecker) checkRequiredFields() {
 
 // checkUnknownFields adds warnings for members of the case that no harness reads.
 func (c *caseChecker) checkUnknownFields() {
-	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, assayFields()...)
+	known := append([]string{"id", "task", "data_node", "grader", "graders", "notes", "metadata", "canary"}, assayOnlyFieldNames()...)
 	timeouts := []string{"timeout", "agent_timeout", "download_timeout"}
 	for key := range c.object.All() {
 		switch {

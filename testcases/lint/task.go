@@ -20,8 +20,10 @@ func (c *caseChecker) getTaskText() (text string, ok bool) {
 	return string(s), isText || task == nil
 }
 
-// checkAnswerTemplate checks that the task shows the form of the answer between
-// <EVAL_ANSWER> tags, and adds an issue otherwise.
+// checkAnswerTemplate adds an issue if the task does not show the form of the answer
+// between <EVAL_ANSWER> tags, or does not say "Return exactly" or "Respond exactly" in front
+// of it; neither is asked of a case with fields that only Assay knows. It also adds one if
+// the template of a multiple choice shows a choice. It does not check a task that is no text.
 func (c *caseChecker) checkAnswerTemplate() {
 	task, ok := c.getTaskText()
 	if !ok {

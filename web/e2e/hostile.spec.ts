@@ -164,7 +164,7 @@ harnessTest(
 );
 
 /** What readPageHarm returns for a page that no hostile input has changed. */
-const expectedHarmWhenSafe = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
+const noPageHarm = { pwned: null, polluted: null, title: false, scripts: 0, address: "/" };
 
 for (const kinds of [
   ["html"],
@@ -190,7 +190,7 @@ for (const kinds of [
       await page.keyboard.press("Enter");
       await expect(page.getByText("All inputs sent.").first()).toBeVisible({ timeout: 120_000 });
       await scrollThroughAllCells(page, count);
-      expect(await readPageHarm(page)).toEqual(expectedHarmWhenSafe);
+      expect(await readPageHarm(page)).toEqual(noPageHarm);
       expect({ caught, dialogs, opened }).toEqual({ caught: [], dialogs: [], opened: [] });
       close();
     },

@@ -31,7 +31,7 @@ func (n notebookToolset) kernelTools() []tool {
 	}
 }
 
-// executeCodeInput is the input of execute_code.
+// executeCodeInput is the input of the tool execute_code: the code and its time limit.
 type executeCodeInput struct {
 	Code     string  `json:"code"`
 	TimeoutS float64 `json:"timeout_s"` // in seconds; 0 means the cell limit

@@ -6,7 +6,7 @@ import { scanPages } from "./scanRows";
  * Statistics of the requests of one kind and action. Times are in milliseconds; null if no request
  * has ended.
  */
-export interface ActionStatistics {
+export interface RequestStatistics {
   kind: string;
   action: string;
   count: number;
@@ -27,7 +27,7 @@ export async function computeTraceStatistics(
   filters: Filters,
   onProgress: (done: number) => void,
   signal: AbortSignal,
-): Promise<readonly ActionStatistics[]> {
+): Promise<readonly RequestStatistics[]> {
   const requests = new Map<number, FlowRequest>();
   for await (const { page, row } of scanPages(base, filters, 0, 1, signal)) {
     for (const [first, request] of page.requests) requests.set(first, request);
@@ -36,7 +36,7 @@ export async function computeTraceStatistics(
   return statisticsByAction([...requests.values()]);
 }
 
-export function statisticsByAction(requests: readonly FlowRequest[]): readonly ActionStatistics[] {
+export function statisticsByAction(requests: readonly FlowRequest[]): readonly RequestStatistics[] {
   const groups = new Map<string, FlowRequest[]>();
   for (const request of requests) {
     const name = JSON.stringify([request.kind, request.action]);
@@ -47,7 +47,7 @@ export function statisticsByAction(requests: readonly FlowRequest[]): readonly A
   return [...groups.values()].flatMap((group) => statisticsOfGroup(group) ?? []).sort(compareByKindAndAction);
 }
 
-function statisticsOfGroup(group: readonly FlowRequest[]): ActionStatistics | null {
+function statisticsOfGroup(group: readonly FlowRequest[]): RequestStatistics | null {
   const [one] = group;
   if (one === undefined) return null;
   const times = group.flatMap(({ totalMs }) => totalMs ?? []).sort((a, b) => a - b);
@@ -73,6 +73,6 @@ function percentile(sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
-function compareByKindAndAction(a: ActionStatistics, b: ActionStatistics): number {
+function compareByKindAndAction(a: RequestStatistics, b: RequestStatistics): number {
   return a.kind.localeCompare(b.kind) || a.action.localeCompare(b.action);
 }

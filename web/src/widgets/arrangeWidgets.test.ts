@@ -8,12 +8,12 @@ function rowWidget(...keys: unknown[]): Widget {
   return { type: "row", items: keys.map((key) => ({ key })) };
 }
 
-/** Returns the nested keys as text: "a" or "a(b c)". */
-function nestedKeysText(places: readonly WidgetPlacement[]): string {
-  return places.map(({ key, items }) => (items.length > 0 ? `${key}(${nestedKeysText(items)})` : key)).join(" ");
+/** Returns the tree of placed widgets as text, each by its key: "a" or "a(b c)". */
+function placementTreeText(places: readonly WidgetPlacement[]): string {
+  return places.map(({ key, items }) => (items.length > 0 ? `${key}(${placementTreeText(items)})` : key)).join(" ");
 }
 
-describe("arrange", () => {
+describe("arrangeWidgets", () => {
   it("places the items of a layout in it and nowhere else", () => {
     const widgets = {
       "c/a": checkboxWidget,
@@ -21,12 +21,12 @@ describe("arrange", () => {
       "c/r": rowWidget("c/b", "c/a"),
       "c/z": checkboxWidget,
     };
-    expect(nestedKeysText(arrangeWidgets("c", widgets))).toBe("c/r(c/b c/a) c/z");
+    expect(placementTreeText(arrangeWidgets("c", widgets))).toBe("c/r(c/b c/a) c/z");
   });
 
   it("places a widget that two layouts name in the first of them", () => {
     const widgets = { "c/a": checkboxWidget, "c/r": rowWidget("c/a"), "c/s": rowWidget("c/a") };
-    expect(nestedKeysText(arrangeWidgets("c", widgets))).toBe("c/r(c/a) c/s");
+    expect(placementTreeText(arrangeWidgets("c", widgets))).toBe("c/r(c/a) c/s");
   });
 
   it("cuts cycles of layouts without losing a widget", () => {
@@ -36,18 +36,18 @@ describe("arrange", () => {
       "c/a": checkboxWidget,
       "c/self": rowWidget("c/self"),
     };
-    expect(nestedKeysText(arrangeWidgets("c", widgets))).toBe("c/p(c/q(c/a)) c/self");
+    expect(placementTreeText(arrangeWidgets("c", widgets))).toBe("c/p(c/q(c/a)) c/self");
   });
 
   it("places a missing item and ignores items without a key", () => {
-    expect(nestedKeysText(arrangeWidgets("c", { "c/r": rowWidget("c/gone", 7, null, { key: "x" }) }))).toBe(
+    expect(placementTreeText(arrangeWidgets("c", { "c/r": rowWidget("c/gone", 7, null, { key: "x" }) }))).toBe(
       "c/r(c/gone)",
     );
-    expect(nestedKeysText(arrangeWidgets("c", { "c/r": { type: "row", items: "c/a" } }))).toBe("c/r");
+    expect(placementTreeText(arrangeWidgets("c", { "c/r": { type: "row", items: "c/a" } }))).toBe("c/r");
   });
 
   it("resolves keys that are relative to the cell", () => {
-    expect(nestedKeysText(arrangeWidgets("c", { "c/a": checkboxWidget, "c/r": rowWidget("a") }))).toBe("c/r(c/a)");
+    expect(placementTreeText(arrangeWidgets("c", { "c/a": checkboxWidget, "c/r": rowWidget("a") }))).toBe("c/r(c/a)");
   });
 
   it("limits the nesting of layouts without losing a widget", () => {

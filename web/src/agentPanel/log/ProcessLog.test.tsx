@@ -37,9 +37,9 @@ function renderLog({ attempt = false, refused = "" } = {}) {
   return { applyMessage, setRefusal: (refusal: string) => rerender(element(refusal)) };
 }
 
-let sentLineCount = 0;
+let lastLineNumber = 0;
 const logLine = (text: unknown, name: unknown = "agent", process = 1) => ({
-  n: ++sentLineCount,
+  n: ++lastLineNumber,
   at: "2026-11-20T14:00:00Z",
   name,
   process,
