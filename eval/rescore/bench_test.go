@@ -14,9 +14,9 @@ import (
 	"assay/testcases/grading"
 )
 
-// BenchmarkGradeLines grades 10,000 input lines: each type of grader that reads only the
+// BenchmarkGradeAnswerLines grades 10,000 input lines: each type of grader that reads only the
 // answer, and extractions.
-func BenchmarkGradeLines(b *testing.B) {
+func BenchmarkGradeAnswerLines(b *testing.B) {
 	lines := benchmarkLines(b, 10_000)
 	b.SetBytes(int64(len(lines)))
 	for b.Loop() {

@@ -12,9 +12,9 @@ import (
 	"assay/testcases/grading"
 )
 
-// FuzzGradeLines grades arbitrary input: each line that is not blank gets exactly one line of
+// FuzzGradeAnswerLines grades arbitrary input: each line that is not blank gets exactly one line of
 // JSON in one of the two output forms.
-func FuzzGradeLines(f *testing.F) {
+func FuzzGradeAnswerLines(f *testing.F) {
 	for _, seed := range []string{
 		"{" + choiceGrader + `,"answer":{"answer":"b"}}`,
 		`{"id":1,` + numericGrader + `,"answer":{"n":{"$float":"NaN"}}}` + "\r\n\n" + `{"id":[],` + numericGrader + `}`,

@@ -130,7 +130,7 @@ func TestExtractAnswer(t *testing.T) {
 
 // Output lines are in the order of the input lines; blank lines are skipped, and the last line
 // needs no newline.
-func TestGradeLinesKeepsOrder(t *testing.T) {
+func TestGradeAnswerLinesKeepsOrder(t *testing.T) {
 	t.Parallel()
 	var in, want strings.Builder
 	for i := range 5000 {
@@ -152,7 +152,7 @@ func TestGradeLinesKeepsOrder(t *testing.T) {
 	require.Equal(t, want.String(), ids.String())
 }
 
-func TestGradeLinesOfBlankInput(t *testing.T) {
+func TestGradeAnswerLinesOfBlankInput(t *testing.T) {
 	t.Parallel()
 	out, faulty := gradeLines(t, "", " ", "\t\r")
 	require.Empty(t, out)
@@ -160,7 +160,7 @@ func TestGradeLinesOfBlankInput(t *testing.T) {
 }
 
 // The output line is written before the next input line is sent.
-func TestGradeLinesFlushesWhileWaiting(t *testing.T) {
+func TestGradeAnswerLinesFlushesWhileWaiting(t *testing.T) {
 	t.Parallel()
 	in, writer := io.Pipe()
 	reader, out := io.Pipe()
@@ -196,7 +196,7 @@ type failingWriter struct{}
 
 func (failingWriter) Write([]byte) (int, error) { return 0, errDiskFull }
 
-func TestGradeLinesFails(t *testing.T) {
+func TestGradeAnswerLinesFails(t *testing.T) {
 	t.Parallel()
 	lines := endlessReader{[]byte(`{"extract":"summary","answer":""}` + "\n")}
 	_, err := rescore.GradeAnswerLines(t.Context(), lines, failingWriter{}, grading.Input{})

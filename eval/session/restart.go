@@ -73,7 +73,11 @@ func (s *Session) startNewAgent(ctx context.Context) error {
 		return err
 	}
 	if err := s.connectAgent(ctx); err != nil {
-		return errors.Join(err, s.StopAgent(ctx))
+		if stopErr := s.StopAgent(ctx); stopErr != nil {
+			return errors.Join(err, stopErr)
+		}
+		<-s.currentChildren().agentPeer.Done() // before that a query would be accepted, and lost
+		return err
 	}
 	return nil
 }
