@@ -1,7 +1,11 @@
 // Runs before each test file (see vite.config.ts) and works around faults of happy-dom. Test files
 // that run in the node environment have no DOM and need none of this.
 
+import { configure } from "@testing-library/dom";
+
 if (typeof window !== "undefined") {
+  configure({ asyncUtilTimeout: 15_000 }); // milliseconds that waitFor and find… wait, on a slow machine too
+
   // DOMPurify reads a node's name with Node's own getter, which in happy-dom does not know elements.
   const names: Readonly<Record<number, string>> = {
     3: "#text",
@@ -28,5 +32,3 @@ if (typeof window !== "undefined") {
   // happy-dom prints the stack trace of a failed connection.
   window.fetch = () => Promise.reject(new TypeError("tests have no network"));
 }
-
-export {};

@@ -232,7 +232,7 @@ func FuzzExtractCode(f *testing.F) {
 func TestExtractCodeOfHugeSource(t *testing.T) {
 	t.Parallel()
 	for source, ok := range map[string]bool{
-		strings.Repeat(`f"{`, 3_000_000):         true,
+		strings.Repeat(`f"{`, 300_000):           true,
 		strings.Repeat(`f'{f"{`, 300_000):        true,
 		strings.Repeat("(", 1_000_000):           true,
 		"x = 1 # hi\rprint(eval('6*7'))":         false,

@@ -6,8 +6,8 @@ import { RetryButtons } from "./RetryButtons";
 
 afterEach(() => {
   cleanup();
+  document.head.replaceChildren(); // first, so that forgetLoadFailures loads none of the links again
   forgetLoadFailures();
-  document.head.replaceChildren();
 });
 
 class TestErrorBoundary extends Component<{ children: ReactNode }, { failed: boolean }> {
