@@ -50,7 +50,6 @@ export default defineConfig(({ command }) => ({
     },
   },
   test: {
-    environment: "happy-dom",
     // Tests parse hostile HTML: happy-dom must not load the frames, style sheets and scripts in it.
     environmentOptions: {
       happyDOM: {
@@ -62,9 +61,23 @@ export default defineConfig(({ command }) => ({
         },
       },
     },
-    setupFiles: ["./vitest.setup.ts"],
     testTimeout: 30_000, // milliseconds; many workers share a slow machine
-    include: ["*.test.ts", "src/**/*.test.{ts,tsx}"],
     restoreMocks: true,
+    // A DOM takes half a second per file, so only the files that need one have it.
+    projects: [
+      {
+        extends: true,
+        test: { name: "node", include: ["*.test.ts", "src/**/*.test.ts"], exclude: ["src/**/*.dom.test.ts"] },
+      },
+      {
+        extends: true,
+        test: {
+          name: "dom",
+          include: ["src/**/*.dom.test.ts", "src/**/*.test.tsx"],
+          environment: "happy-dom",
+          setupFiles: ["./vitest.setup.ts"],
+        },
+      },
+    ],
   },
 }));
