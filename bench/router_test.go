@@ -45,15 +45,15 @@ func measureRouterRoundTrips(t *testing.T, r *report, _ *assayProgram) {
 			{"1 MiB", 1 << 20, 40, 11, "5 x"},
 		} {
 			for _, sessions := range []int{1, 10, 100} {
-				table = append(table, measureActionRoute(t, way, l, sessions))
+				table = append(table, measureActionRoundTrips(t, way, l, sessions))
 			}
 		}
 	}
 	r.addTable(table...)
 }
 
-// measureActionRoute measures one row of the table.
-func measureActionRoute(t *testing.T, way actionRoute, l actionLoad, sessions int) []string {
+// measureActionRoundTrips measures one row of the table.
+func measureActionRoundTrips(t *testing.T, way actionRoute, l actionLoad, sessions int) []string {
 	t.Helper()
 	var c pairedMeasurement
 	name := fmt.Sprintf("%s, %s, %d", way.name, l.name, sessions)

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { servertest.RunTests(m, playRole) }
 
-// playRole plays the role of a subprocess:
+// playRole plays the role of a subprocess and returns its exit status:
 //
 //	busy FD                      a kernel that is ready, and then never reads or answers
 //	quiet FD                     an agent that is ready, and then does nothing

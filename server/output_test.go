@@ -19,8 +19,8 @@ import (
 	"assay/server"
 )
 
-// getOutputLines asks the API for the process output of a session.
-func getOutputLines(t *testing.T, url, id string) (lines []server.OutputLine) {
+// fetchOutputLinesFromAPI asks the API for the process output of a session.
+func fetchOutputLinesFromAPI(t *testing.T, url, id string) (lines []server.OutputLine) {
 	t.Helper()
 	body, err := json.Marshal(getJSON(t, strings.Replace(url, "ws", "http", 1)+"/api/sessions/"+id+"/printed")["lines"])
 	require.NoError(t, err)
@@ -53,12 +53,12 @@ func TestOutputOfAnAgentThatDoesNotStart(t *testing.T) {
 		})
 	}
 	require.ErrorContains(t, h.Server.StartSession(t.Context(), "s"), "exited with status 3")
-	lines := getOutputLines(t, h.URL, "s")
+	lines := fetchOutputLinesFromAPI(t, h.URL, "s")
 	require.ElementsMatch(t, []string{"Traceback: <b>", "ModuleNotFoundError: no\uFFFD"}, outputLineTexts(lines))
 	require.Equal(t, "agent", lines[0].ProcessName)
 	require.WithinDuration(t, time.Now(), lines[0].PrintedAt, time.Minute)
 	require.Error(t, h.Server.StartSession(t.Context(), "s"))
-	again := getOutputLines(t, h.URL, "s")
+	again := fetchOutputLinesFromAPI(t, h.URL, "s")
 	require.Len(t, again, 4)
 	require.NotEqual(t, again[1].ProcessNumber, again[2].ProcessNumber, "another process")
 }
@@ -97,12 +97,12 @@ func TestOutputIsBounded(t *testing.T) {
 	for n := range 200_000 {
 		agentPrints(fmt.Append(nil, n))
 	}
-	lines := getOutputLines(t, h.URL, "default")
+	lines := fetchOutputLinesFromAPI(t, h.URL, "default")
 	require.Equal(t, "the last word", lines[0].Text)
 	require.Len(t, lines, 1+1024)
 	require.Equal(t, "199999", lines[len(lines)-1].Text)
 	agentPrints(make([]byte, 1<<20))
-	require.Len(t, getOutputLines(t, h.URL, "default"), 2, "the last line is kept whatever its size")
+	require.Len(t, fetchOutputLinesFromAPI(t, h.URL, "default"), 2, "the last line is kept whatever its size")
 }
 
 // The output requires the token and an existing session.

@@ -154,8 +154,8 @@ func (t *usageTracker) timeLeft() (left time.Duration, limited bool) {
 	return timeout - t.limitUse().wall, timeout > 0
 }
 
-// checkLimits compares what the agent has used with its limits. It returns a [LimitError]
-// for the first limit that has been reached, nil if none has.
+// checkLimits compares what the agent has used in the current limit period with its limits.
+// It returns a [LimitError] for one limit that has been reached, nil if none has.
 func (t *usageTracker) checkLimits() error { return t.notebook.limits.check(t.limitUse()) }
 
 // limitUse returns the turns, tokens, cost in US dollars, actions and wall-clock time that

@@ -16,7 +16,7 @@ const (
 	maxTailBytes = 2 << 10
 )
 
-// commandOutput passes on the output of a command and keeps its end. It is safe for
+// commandOutput passes on the output of a command and keeps the last maxTailBytes bytes. It is safe for
 // concurrent use.
 type commandOutput struct {
 	mu   sync.Mutex

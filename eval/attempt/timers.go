@@ -84,7 +84,7 @@ func (w *completionWatcher) checkIdleLimit(now time.Time) (v *watcherVerdict, du
 
 // checkFinalMessage returns the verdict that ends the agent's turn if nothing has come for
 // finalMessageGrace after an assistant message without tool use. Otherwise due is when that
-// will be; zero means that there is no such message.
+// will be; zero means that there is no such message, or that work is unfinished (see isIdle).
 func (w *completionWatcher) checkFinalMessage(now time.Time) (v *watcherVerdict, due time.Time) {
 	if w.agentReports.finalMessageAt.IsZero() || !w.isIdle() {
 		return nil, due

@@ -71,7 +71,7 @@ func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 		v = agentExitVerdict(a.session.AgentError())
 	case runs.OutcomeKernelExit:
 		a.agentKilledKernel = v.detail == kernelDiedInAgentCode
-		v = kernelExitVerdict(a.session.KernelError())
+		v = kernelExitWatcherVerdict(a.session.KernelError())
 		if a.agentKilledKernel {
 			v.detail += " (" + kernelDiedInAgentCode + ")"
 		}
@@ -95,9 +95,9 @@ func agentExitVerdict(err error) watcherVerdict {
 	}
 }
 
-// kernelExitVerdict returns the verdict on a kernel whose connection ended with err:
+// kernelExitWatcherVerdict returns the verdict on a kernel whose connection ended with err:
 // harness_error if the trace cannot be written, and otherwise kernel_exit.
-func kernelExitVerdict(err error) watcherVerdict {
+func kernelExitWatcherVerdict(err error) watcherVerdict {
 	if errors.Is(err, trace.ErrCannotWrite) {
 		return watcherVerdict{outcome: runs.OutcomeHarnessError, detail: err.Error()}
 	}

@@ -119,6 +119,6 @@ func caseSlug(id string) string {
 	return name
 }
 
-// Close closes the files and releases the run's lock. From then on the run counts as finished,
+// Close closes attempts.jsonl and releases the run's lock. From then on the run counts as finished,
 // or as interrupted if its last line is not a summary. AppendLine fails afterwards.
 func (w *Writer) Close() error { return w.attemptsLog.close() }

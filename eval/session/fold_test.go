@@ -16,18 +16,20 @@ import (
 	"assay/router"
 )
 
-// foldHarness is a NotebookFold together with helpers that apply trace entries given as JSON
+// notebookFoldHarness is a NotebookFold together with helpers that apply trace entries given as JSON
 // texts.
-type foldHarness struct {
+type notebookFoldHarness struct {
 	*session.NotebookFold
 	lastSeq int64
 }
 
-func newFoldHarness() *foldHarness { return &foldHarness{NotebookFold: session.NewNotebookFold()} }
+func newNotebookFoldHarness() *notebookFoldHarness {
+	return &notebookFoldHarness{NotebookFold: session.NewNotebookFold()}
+}
 
 // apply applies the next trace entry to the fold, and requires that CanChangeNotebook is true
 // for it.
-func (f *foldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) {
+func (f *notebookFoldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) {
 	t.Helper()
 	f.lastSeq++
 	r := trace.Record{Seq: f.lastSeq, Hop: hop, ConsoleID: conn, Message: json.RawMessage(body)}
@@ -38,7 +40,7 @@ func (f *foldHarness) apply(t *testing.T, hop trace.Hop, conn int, body string) 
 }
 
 // cellLines returns each cell of the folded notebook as "id type source revision".
-func (f *foldHarness) cellLines() (cells []string) {
+func (f *notebookFoldHarness) cellLines() (cells []string) {
 	for _, c := range f.State().Cells {
 		cells = append(cells, fmt.Sprintf("%s %s %q %d", c.ID, c.Type, c.Source, c.Revision))
 	}
@@ -49,7 +51,7 @@ func (f *foldHarness) cellLines() (cells []string) {
 // answer to get_context has all of them.
 func TestFoldOfConsoleNotebook(t *testing.T) {
 	t.Parallel()
-	f := newFoldHarness()
+	f := newNotebookFoldHarness()
 	act := func(n int, action, params, status, rest string) {
 		f.apply(t, trace.AgentToServer, 0, fmt.Sprintf(`{"type":"agent_action","action":%q,"params":%s,"tx_id":"tx_%d"}`, action, params, n))
 		f.apply(t, trace.ConsoleToServer, 1, fmt.Sprintf(`{"type":"agent_action_response","tx_id":"tx_%d","status":%q%s}`, n, status, rest))
@@ -79,7 +81,7 @@ func TestFoldOfConsoleNotebook(t *testing.T) {
 	act(7, "get_context", `{}`, "success", `,"context":{"cells":[{"cell_type":"code"}]}`) // a cell without id: ignored
 	require.Equal(t, []string{`x code "whole" 0`}, f.cellLines())
 
-	later := &foldHarness{NotebookFold: before, lastSeq: 100}
+	later := &notebookFoldHarness{NotebookFold: before, lastSeq: 100}
 	require.Equal(t, []string{`m markdown "# T" 1`, `a code "10" 2`}, later.cellLines(), "a clone does not change with the original")
 	require.Empty(t, later.State().Executions.CellStatus)
 	require.True(t, later.IsHeldByConsole())
@@ -88,7 +90,7 @@ func TestFoldOfConsoleNotebook(t *testing.T) {
 // Trace entries that do not fit or are malformed do not change the folded notebook.
 func TestFoldIgnoresMalformedEntries(t *testing.T) {
 	t.Parallel()
-	f := newFoldHarness()
+	f := newNotebookFoldHarness()
 	f.apply(t, trace.HopSession, 1, `{"type":"holder","by":"console"}`)
 	f.apply(t, trace.AgentToServer, 0, `{"type":"agent_action","action":"edit_cell","params":7,"tx_id":"a"}`)
 	f.apply(t, trace.ServerToConsole, 1, `{"type":"agent_action","action":"create_cell","params":{},"tx_id":"b"}`)
@@ -109,7 +111,7 @@ func TestFoldIgnoresMalformedEntries(t *testing.T) {
 // console do not change them.
 func TestFoldOfServerNotebook(t *testing.T) {
 	t.Parallel()
-	f := newFoldHarness()
+	f := newNotebookFoldHarness()
 	f.apply(t, trace.HopSession, 0, `{"type":"holder","by":"server"}`)
 	f.apply(t, trace.HopNotebook, 0, `{"type":"notebook_event","event":"cell_created","cell":{"cell_id":"a","cell_type":"code","source":"1","display_name":"","rev":1},"position":0}`)
 	f.apply(t, trace.ConsoleToServer, 1, `{"type":"run_cell","cell_id":"b","code":"1"}`)

@@ -115,14 +115,14 @@ func startSession(t *testing.T, sup *subprocess.Supervisor, cfg session.Config) 
 // names what.
 func (s *harness) awaitEntry(t *testing.T, what string, match func(*trace.Entry) bool) *trace.Entry {
 	t.Helper()
-	entry, err := s.nextMatchingEntry(t.Context(), match)
+	entry, err := s.waitForMatchingEntry(t.Context(), match)
 	require.NoError(t, err, "waiting for %s", what)
 	return entry
 }
 
-// nextMatchingEntry waits for the next trace entry for which match returns true. It fails after
+// waitForMatchingEntry waits for the next trace entry for which match returns true. It fails after
 // testTimeout, and when ctx or the trace ends.
-func (s *harness) nextMatchingEntry(ctx context.Context, match func(*trace.Entry) bool) (*trace.Entry, error) {
+func (s *harness) waitForMatchingEntry(ctx context.Context, match func(*trace.Entry) bool) (*trace.Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	for {

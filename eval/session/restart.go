@@ -52,7 +52,7 @@ func (s *Session) restartKernel(ctx context.Context) error {
 }
 
 // startNewKernel starts a kernel, connects it to the router and sends every console a new
-// hello. It fails if the kernel cannot be started; then there is none. The old kernel must have
+// hello. It fails if the kernel cannot be started or connected; then there is none. The old kernel must have
 // ended, and the caller holds restartMu.
 func (s *Session) startNewKernel(ctx context.Context) error {
 	if err := s.startKernel(ctx); err != nil {

@@ -70,7 +70,7 @@ func startAndEndWorkingSession(ctx context.Context, sup *subprocess.Supervisor, 
 	}
 	err = live.SendQuery(protocol.AgentQuery{Query: "while True: pass"})
 	if err == nil {
-		_, err = s.nextMatchingEntry(ctx, entryMatcher(trace.ServerToKernel, protocol.TypeRunCell))
+		_, err = s.waitForMatchingEntry(ctx, entryMatcher(trace.ServerToKernel, protocol.TypeRunCell))
 	}
 	return errors.Join(err, live.End(ctx, "enough"))
 }
@@ -92,7 +92,7 @@ func cancelWhileAwaitingAgent(ctx context.Context, sup *subprocess.Supervisor, s
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	waiting.Go(func() {
-		_, _ = s.nextMatchingEntry(ctx, entryMatcher(trace.ServerToAgent, protocol.TypeInit))
+		_, _ = s.waitForMatchingEntry(ctx, entryMatcher(trace.ServerToAgent, protocol.TypeInit))
 		cancel(errCancelledByTest)
 	})
 	_, err := session.Start(ctx, sup, cfg)

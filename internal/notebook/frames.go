@@ -77,7 +77,8 @@ func parseMilliseconds(value json.RawMessage) float64 {
 	return took
 }
 
-// exceptionText returns the value of the field "exception" as text; empty if it is false.
+// exceptionText returns the value of a cell result's field "exception" as text: a string as it
+// is, anything else as JSON, and "" for false, null and a missing field.
 func exceptionText(value json.RawMessage) string {
 	if string(value) == "false" {
 		return ""

@@ -33,7 +33,7 @@ type faultyChild struct {
 	postponed []byte     // a frame to be sent out of order; nil: none
 }
 
-// playRole plays the role of a subprocess:
+// playRole plays the role of a subprocess and returns its exit status:
 //
 //	faulty-kernel DIR SEED SESSION FD
 //	faulty-agent DIR SEED SESSION FD

@@ -79,7 +79,7 @@ func NewValidatingClient(t *testing.T, lines ...string) model.Client {
 	var rejected atomic.Int64
 	mock := mockapi.New(ParseModelScript(t, lines...), nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := &statusRecorder{ResponseWriter: w}
+		recorder := &responseStatusRecorder{ResponseWriter: w}
 		mock.ServeHTTP(recorder, r)
 		if recorder.status == http.StatusBadRequest {
 			rejected.Add(1)
@@ -94,20 +94,20 @@ func NewValidatingClient(t *testing.T, lines ...string) model.Client {
 	return client
 }
 
-// statusRecorder records the status of a response.
-type statusRecorder struct {
+// responseStatusRecorder records the status of a response.
+type responseStatusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
 // WriteHeader records the status and passes it on.
-func (w *statusRecorder) WriteHeader(status int) {
+func (w *responseStatusRecorder) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Unwrap returns the wrapped writer, for http.ResponseController.
-func (w *statusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (w *responseStatusRecorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // NewModelReply returns a reply of these blocks with the stop reason that fits them.
 func NewModelReply(content ...model.Block) *model.Response {
@@ -203,7 +203,7 @@ func CheckRequest(req model.Request) (status int, body string) {
 	return w.Code, w.Body.String()
 }
 
-// NewGetContextCall returns a call of get_context.
+// NewGetContextCall returns a model's call of the tool get_context, without parameters.
 func NewGetContextCall(id string) model.Block { return model.ToolUse(id, "get_context", []byte(`{}`)) }
 
 // BlankImage returns an image of one color that takes little memory.

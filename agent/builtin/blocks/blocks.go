@@ -75,7 +75,7 @@ func (s *strategy) Dispatch(query protocol.AgentQuery, evalMode bool) builtin.Ta
 	conversation, text := s.labels.conversationFor(query.Query, !evalMode)
 	query.Query = text
 	return builtin.Task{Conversation: conversation, Run: func(ctx context.Context) (string, error) {
-		t := &queryTurn{
+		t := &queryAnswerer{
 			ModelCall: &builtin.ModelCall{
 				Conversation: conversation, System: []model.Block{model.Text(s.systemPrompt())}, Compaction: codeCompaction(s.core.Language),
 			},
@@ -98,9 +98,9 @@ func (s *strategy) systemPrompt() string {
 	return builtin.SystemPromptIntro(s.core.Config.Name) + "\n\n" + text
 }
 
-// queryTurn answers one query: it calls the model, runs the code blocks of its replies and
+// queryAnswerer answers one query: it calls the model, runs the code blocks of its replies and
 // returns their outputs to the model.
-type queryTurn struct {
+type queryAnswerer struct {
 	*builtin.ModelCall
 	maxRounds     int
 	crossLabelLog *crossLabelLog
@@ -112,7 +112,7 @@ type queryTurn struct {
 // reply has none, or until a block ends the turn. It returns the agent's status at the end.
 // It fails with a builtin.LimitError after maxRounds rounds, with the cause of ctx, or with
 // the error of a model call.
-func (t *queryTurn) run(ctx context.Context, prompt string) (status string, err error) {
+func (t *queryAnswerer) run(ctx context.Context, prompt string) (status string, err error) {
 	t.addFirstMessage(ctx, prompt)
 	for round := 0; ; round++ {
 		reply, code, err := t.nextReply(ctx)
@@ -140,7 +140,7 @@ func (t *queryTurn) run(ctx context.Context, prompt string) (status string, err 
 
 // addFirstMessage adds the first user message of a query to the conversation: the log of the
 // other labels, the variables that are defined in the kernel, and the prompt.
-func (t *queryTurn) addFirstMessage(ctx context.Context, prompt string) {
+func (t *queryAnswerer) addFirstMessage(ctx context.Context, prompt string) {
 	sections := []string{t.crossLabelLog.sectionFor(t.Label), namespaceSection(ctx, t.Notebook), prompt}
 	t.AddUserText(strings.Join(slices.DeleteFunc(sections, func(s string) bool { return s == "" }), "\n\n"))
 	t.crossLabelLog.add(t.Label, speakerUser, prompt)
@@ -149,7 +149,7 @@ func (t *queryTurn) addFirstMessage(ctx context.Context, prompt string) {
 // nextReply returns the model's next reply and the code blocks in it, nil if the reply is
 // final. In an evaluation, if a final reply lacks the completion marker, nextReply reminds
 // the model once per query and calls it again. Its error is that of the model call.
-func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, error) {
+func (t *queryAnswerer) nextReply(ctx context.Context) (*model.Response, []string, error) {
 	for {
 		reply, err := t.Reply(ctx)
 		if err != nil {
@@ -172,7 +172,7 @@ func (t *queryTurn) nextReply(ctx context.Context) (*model.Response, []string, e
 
 // addFinalReply adds the final reply to the conversation; in an evaluation it submits the
 // reply as the answer instead.
-func (t *queryTurn) addFinalReply(reply *model.Response) error {
+func (t *queryAnswerer) addFinalReply(reply *model.Response) error {
 	if !t.EvalMode {
 		t.AddReply(reply)
 		return nil
@@ -182,7 +182,7 @@ func (t *queryTurn) addFinalReply(reply *model.Response) error {
 
 // sendBlockEvent sends an agent_event of the given type. The text is a reply of the model if
 // block is 0, otherwise the code or the output of block number block, counted from 1.
-func (t *queryTurn) sendBlockEvent(eventType, text string, block int) {
+func (t *queryAnswerer) sendBlockEvent(eventType, text string, block int) {
 	event := protocol.AgentEvent{Text: text, Metadata: map[string]any{"type": eventType, "task": t.taskName}}
 	if block > 0 {
 		event.Channel, event.Mode, event.Metadata["block"] = "py", "PY", block

@@ -51,7 +51,7 @@ func languageTags(language string) []string {
 // runBlocks runs the code blocks of a reply one after the other and returns their outputs as
 // a message for the model. ended is true if a block was interrupted, raised an exception
 // that ends the turn, or ctx has ended; the remaining blocks are then not run.
-func (t *queryTurn) runBlocks(ctx context.Context, code []string) (feedback string, ended bool) {
+func (t *queryAnswerer) runBlocks(ctx context.Context, code []string) (feedback string, ended bool) {
 	t.SendStatus(protocol.AgentExecuting)
 	outputs := make([]string, len(code))
 	for i, source := range code {
@@ -73,7 +73,7 @@ func (t *queryTurn) runBlocks(ctx context.Context, code []string) (feedback stri
 // runBlock runs one code block in the kernel, concurrently with the code of other labels,
 // and returns the kernel's response. It returns an error if the code could not be run or
 // took longer than the cell limit; an exception in the code is no error.
-func (t *queryTurn) runBlock(ctx context.Context, code string) (protocol.ExecuteCodeResponse, error) {
+func (t *queryAnswerer) runBlock(ctx context.Context, code string) (protocol.ExecuteCodeResponse, error) {
 	timeout := t.Notebook.CellTimeout()
 	return t.Notebook.ExecuteCode(ctx, map[string]any{"code": code, "session": t.Label, "timeout_s": timeout.Seconds()}, timeout)
 }

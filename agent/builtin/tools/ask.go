@@ -35,7 +35,7 @@ func Ask(ctx context.Context, cfg Config, prompt string) (string, error) {
 	}
 	s.conversation.AddUserText(strings.TrimSpace(prompt))
 	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offeredTools}
-	_, err = (&queryTurn{strategy: s, modelCall: modelCall}).run(ctx)
+	_, err = (&queryAnswerer{strategy: s, modelCall: modelCall}).run(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)

@@ -68,7 +68,7 @@ func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, e
 func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
 	s.conversation.AddUserText(builtin.QueryText(query))
 	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offeredTools, Compaction: toolCompaction()}
-	return (&queryTurn{strategy: s, modelCall: modelCall}).run(ctx)
+	return (&queryAnswerer{strategy: s, modelCall: modelCall}).run(ctx)
 }
 
 // recordSubmission stores a valid submission of the current round. It never fails.

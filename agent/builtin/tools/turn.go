@@ -17,9 +17,9 @@ const maxMalformedRounds = 3
 // text and has not submitted.
 const submitReminder = "Nothing has been submitted yet. If your work is finished, call submit_response now; otherwise go on with your tools."
 
-// queryTurn answers one query: it calls the model, runs the tools that its replies call, and
+// queryAnswerer answers one query: it calls the model, runs the tools that its replies call, and
 // returns their results to the model.
-type queryTurn struct {
+type queryAnswerer struct {
 	*strategy
 	modelCall       *builtin.ModelCall
 	reminded        bool
@@ -28,7 +28,7 @@ type queryTurn struct {
 
 // run calls the model and runs the tools that it calls until the turn ends. It returns the
 // agent's status at the end, or a LimitError, the cause of ctx or the error of a model call.
-func (t *queryTurn) run(ctx context.Context) (string, error) {
+func (t *queryAnswerer) run(ctx context.Context) (string, error) {
 	for {
 		reply, err := t.modelCall.Reply(ctx)
 		if err != nil {
@@ -49,7 +49,7 @@ func (t *queryTurn) run(ctx context.Context) (string, error) {
 
 // finishTurn returns the status after a reply without calls. In an evaluation it first reminds
 // the model once to submit, and returns "".
-func (t *queryTurn) finishTurn() (status string) {
+func (t *queryAnswerer) finishTurn() (status string) {
 	if !t.conversation.EvalMode || t.reminded {
 		return protocol.AgentDone
 	}
@@ -61,7 +61,7 @@ func (t *queryTurn) finishTurn() (status string) {
 // runCalls runs the calls of a reply, adds their results and returns the status with which
 // the turn ends, or "". A submission runs last, and a reply with a submission is sent to the
 // server only after its other calls: a console that sees it may take the work for finished.
-func (t *queryTurn) runCalls(ctx context.Context, reply *model.Response, calls []model.Block) (status string, err error) {
+func (t *queryAnswerer) runCalls(ctx context.Context, reply *model.Response, calls []model.Block) (status string, err error) {
 	work, submissions := splitSubmissions(calls)
 	if len(submissions) == 0 {
 		t.conversation.AddReply(reply)
@@ -86,7 +86,7 @@ func (t *queryTurn) runCalls(ctx context.Context, reply *model.Response, calls [
 
 // countMalformed returns a limit error after too many rounds in a row of which no call
 // could be run.
-func (t *queryTurn) countMalformed(malformed bool) error {
+func (t *queryAnswerer) countMalformed(malformed bool) error {
 	if !malformed {
 		t.malformedRounds = 0
 		return nil

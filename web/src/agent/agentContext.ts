@@ -1,7 +1,7 @@
 import { isObject } from "../json/values";
 import type { Output, Widget } from "../protocol/messages";
 import { type RenderedOutput, renderedOutputsOf, textOfPieces } from "../store/renderedOutputs";
-import { contentBytes, isBinaryMimeValue, isJSONType, jsonBytes, valueText } from "../store/size";
+import { contentBytes, isBinaryMimeValue, isJSONType, jsonByteLength, valueText } from "../store/size";
 import type { Cell, Execution, State } from "../store/state";
 import type { StoredOutput } from "../store/storedOutput";
 import { byteLength, firstPositionAfter, lastPositionWithin, omissionNote, shortenMiddle } from "../store/utf8";
@@ -89,7 +89,7 @@ function mimeDataFields({ data, omitted }: StoredOutput): Record<string, unknown
 }
 
 function mimeValueField(mime: string, value: unknown): unknown {
-  const size = jsonBytes(value);
+  const size = jsonByteLength(value);
   if (isBinaryMimeValue(mime, value)) {
     const bytes = contentBytes(mime, value, size);
     return bytes > 0 ? { mime, bytes } : value;
@@ -107,7 +107,7 @@ function widgetFields(widgets: Readonly<Record<string, Widget>>) {
     .sort()
     .map((key) => {
       const { type, label, value } = widgets[key] ?? { type: "" };
-      const small = value !== undefined && jsonBytes(value) <= maxWidgetValueBytes;
+      const small = value !== undefined && jsonByteLength(value) <= maxWidgetValueBytes;
       const isLabelled = typeof label === "string" && label !== "";
       return { key, type, ...(isLabelled ? { label } : {}), ...(small ? { value } : {}) };
     });
@@ -115,7 +115,7 @@ function widgetFields(widgets: Readonly<Record<string, Widget>>) {
 
 /** Replaces the middle of a cell's outputs by a note if they are larger than limit bytes together. */
 function limitOutputsSize(limit: number, outputs: Output[]): Output[] {
-  const sizes = outputs.map(jsonBytes);
+  const sizes = outputs.map(jsonByteLength);
   if (sizes.reduce((sum, size) => sum + size, 0) <= limit) return outputs;
   const first = countSizesThatFit(sizes, limit / 2);
   const last = Math.min(countSizesThatFit(sizes.toReversed(), limit / 2), outputs.length - first);

@@ -1,8 +1,8 @@
 import { act, cleanup, render, screen } from "@testing-library/react";
 import { Suspense } from "react";
 import { afterEach, expect, it, vi } from "vitest";
+import { LoadErrorBoundary } from "../ui/LoadErrorBoundary";
 import { lazyPart } from "../ui/lazyPart";
-import { PageErrorBoundary } from "../ui/PageErrorBoundary";
 import { ConfigGate } from "./ConfigGate";
 
 afterEach(() => {
@@ -16,11 +16,11 @@ it("reports a page that cannot be loaded", async () => {
   vi.spyOn(console, "error").mockImplementation(() => undefined);
   const Page = lazyPart(() => Promise.reject<() => null>(new Error("no such file")));
   render(
-    <PageErrorBoundary>
+    <LoadErrorBoundary>
       <Suspense>
         <Page />
       </Suspense>
-    </PageErrorBoundary>,
+    </LoadErrorBoundary>,
   );
   expect((await screen.findByRole("alert")).textContent).toContain("This part of the page could not be loaded.");
   expect(screen.getByRole("button", { name: "Reload the page" })).toBeDefined();

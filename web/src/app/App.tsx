@@ -1,8 +1,8 @@
 import { Suspense } from "react";
 import { Redirect, Route, Switch } from "wouter";
 import { useConfig } from "../api/config";
+import { LoadErrorBoundary } from "../ui/LoadErrorBoundary";
 import { lazyPart } from "../ui/lazyPart";
-import { PageErrorBoundary } from "../ui/PageErrorBoundary";
 import styles from "./App.module.css";
 import { ConfigGate } from "./ConfigGate";
 
@@ -16,7 +16,7 @@ const ComparePage = lazyPart(async () => (await import("../runs/ComparePage")).d
 export function App() {
   return (
     <ConfigGate>
-      <PageErrorBoundary>
+      <LoadErrorBoundary>
         <Suspense fallback={<p className={styles.loading}>Loading…</p>}>
           <Switch>
             <Route path="/" component={Home} />
@@ -31,7 +31,7 @@ export function App() {
             </Route>
           </Switch>
         </Suspense>
-      </PageErrorBoundary>
+      </LoadErrorBoundary>
     </ConfigGate>
   );
 }

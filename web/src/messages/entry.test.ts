@@ -3,7 +3,7 @@ import { read } from "../json/schema";
 import { flowPageSchema } from "../protocol/api.gen";
 import { flowPageOf } from "./entry";
 
-const parseFlowPage = (answer: unknown) => flowPageOf(read(flowPageSchema, answer));
+const flowPageOfAnswer = (answer: unknown) => flowPageOf(read(flowPageSchema, answer));
 
 import { entrySubjectText, pauseBeforeEntry, requestWaitText, shortIdText, shortNameText } from "./entryTexts";
 import { arrowOfHop } from "./lanes";
@@ -13,7 +13,7 @@ const malformedEntries = [null, 7, "text", [], [[]], { seq: "1" }, { seq: -1 }, 
 
 test("a malformed response has no rows", () => {
   for (const answer of malformedEntries)
-    expect(parseFlowPage(answer)).toMatchObject({ entries: [], count: null, end: 0, complete: false });
+    expect(flowPageOfAnswer(answer)).toMatchObject({ entries: [], count: null, end: 0, complete: false });
 });
 
 test("malformed entries are left out, and missing fields get defaults", () => {
@@ -28,7 +28,7 @@ test("malformed entries are left out, and missing fields get defaults", () => {
     ref: "x",
     requests: [1, "2", null, -3, 0, 1],
   };
-  const page = parseFlowPage({
+  const page = flowPageOfAnswer({
     entries: [...malformedEntries, odd],
     requests: { "1": { seqs: 7, hops: [null] }, "2": null, x: { seqs: "no", hops: [null, { hop: 1, ms: "2" }] } },
   });
@@ -67,7 +67,7 @@ test("an unknown note is its own label", () => {
 });
 
 test("direction-changing characters are made visible, and long texts are cut", () => {
-  const [entry] = parseFlowPage({
+  const [entry] = flowPageOfAnswer({
     entries: [{ seq: 1, hop: "\u202e", type: "a\u0000", label: "x".repeat(1e6) }],
   }).entries;
   if (entry === undefined) throw new Error("no entry");
@@ -77,7 +77,7 @@ test("direction-changing characters are made visible, and long texts are cut", (
 });
 
 test("a pause is the time between two entries if it is long", () => {
-  const [a, b, c] = parseFlowPage({
+  const [a, b, c] = flowPageOfAnswer({
     entries: [1, 2, 3].map((seq) => ({ seq, t_ns: seq === 3 ? 5e9 : seq * 1e6 })),
   }).entries;
   if (a === undefined || b === undefined || c === undefined) throw new Error("no entries");
@@ -88,7 +88,7 @@ test("a pause is the time between two entries if it is long", () => {
 });
 
 test("entries with problem notes or failed requests are odd", () => {
-  const page = parseFlowPage({
+  const page = flowPageOfAnswer({
     entries: ["", "relayed", "late", "tamper"].map((note, i) => ({ seq: i + 1, note })),
     requests: { "1": { state: "unanswered", slowest: "kernel" }, "2": { state: "answered", late_ms: 3 } },
   });

@@ -3,19 +3,19 @@ import { read } from "../json/schema";
 import { flowPageSchema } from "../protocol/api.gen";
 import { flowPageOf } from "./entry";
 
-const parseFlowPage = (answer: unknown) => flowPageOf(read(flowPageSchema, answer));
+const flowPageOfAnswer = (answer: unknown) => flowPageOf(read(flowPageSchema, answer));
 
 import { linePartsOf, maxLineTracks, requestSpansOf } from "./requestSpans";
 import { statisticsByAction } from "./statistics";
 
 function flowRequestsOf(made: Record<number, Record<string, unknown>>) {
-  return [...parseFlowPage({ requests: made }).requests.values()];
+  return [...flowPageOfAnswer({ requests: made }).requests.values()];
 }
 
 const answeredRequestFields = (seqs: readonly number[]) => ({ state: "answered", seqs });
 
 function entryWithRequests(seq: number, of: readonly number[] = []) {
-  const [made] = parseFlowPage({ entries: [{ seq, requests: of }] }).entries;
+  const [made] = flowPageOfAnswer({ entries: [{ seq, requests: of }] }).entries;
   if (made === undefined) throw new Error("no entry");
   return made;
 }

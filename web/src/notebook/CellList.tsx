@@ -3,8 +3,8 @@ import { type ReactNode, useCallback, useMemo } from "react";
 import { useSelect, useStore } from "../store/store";
 import { Cell } from "./Cell";
 import styles from "./CellList.module.css";
+import { CellDragAreaProvider, type CellVirtualizer } from "./cellDragArea";
 import { detachedCellIndex, estimateCellHeight, indexesOfDrawnCells } from "./cellLayout";
-import { CellListProvider, type CellVirtualizer } from "./cellListContext";
 import { DropLine } from "./DropLine";
 import { useViewState } from "./notebookContext";
 import { ScrollAnchor } from "./ScrollAnchor";
@@ -62,7 +62,7 @@ export function CellList({ language, scroller, children }: Props) {
   );
   const first = items.find((item) => item.index !== detached);
   return (
-    <CellListProvider value={handle}>
+    <CellDragAreaProvider value={handle}>
       <ScrollAnchor
         order={order}
         scroller={scroller}
@@ -95,7 +95,7 @@ export function CellList({ language, scroller, children }: Props) {
           {children}
         </div>
       </ScrollAnchor>
-    </CellListProvider>
+    </CellDragAreaProvider>
   );
 }
 

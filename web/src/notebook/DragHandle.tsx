@@ -1,7 +1,7 @@
 import GripVertical from "lucide-react/icons/grip-vertical";
 import { type PointerEvent, useEffect, useRef } from "react";
 import { useCommands } from "../commands/commands";
-import { useCellList } from "./cellListContext";
+import { useCellDragArea } from "./cellDragArea";
 import { type Drag, startCellDrag } from "./drag";
 import styles from "./Gutter.module.css";
 import { useNotebookContext } from "./notebookContext";
@@ -13,7 +13,7 @@ import { selectCell } from "./selection";
  */
 export function DragHandle({ cellId }: { cellId: string }) {
   const context = useNotebookContext();
-  const list = useCellList();
+  const list = useCellDragArea();
   const drag = useRef<Drag | null>(null);
   const canEdit = useCommands() !== null;
   useEffect(() => () => drag.current?.cancel(), []);

@@ -36,8 +36,8 @@ interface CellDraft {
 }
 
 /**
- * How many milliseconds the page waits for the server to echo an edit. An edit that changes nothing
- * has no echo.
+ * For how many milliseconds after an edit was sent a source with the same text counts as its echo.
+ * Later it is another's edit: an edit that changes nothing has no echo.
  */
 const echoTimeoutMs = 10_000;
 const maxSentTexts = 256;

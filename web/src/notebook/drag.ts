@@ -1,7 +1,7 @@
 // Dragging a cell to another position.
 
 import { moveCellTo } from "./cellCommands";
-import type { CellListHandle } from "./cellListContext";
+import type { CellDragArea } from "./cellDragArea";
 import type { NotebookContext } from "./notebookContext";
 
 /** Distance from the edge of the list, in pixels, within which dragging scrolls it. */
@@ -29,7 +29,7 @@ export interface Drag {
   cancel(): void;
 }
 
-export function startCellDrag(context: NotebookContext, list: CellListHandle, id: string): Drag {
+export function startCellDrag(context: NotebookContext, list: CellDragArea, id: string): Drag {
   let y: number | null = null;
   let frame = 0;
   const updateDropIndex = () => {

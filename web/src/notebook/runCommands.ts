@@ -22,7 +22,7 @@ export function runCell(context: NotebookContext, id = context.view.get().select
     closeCellEditor(context);
     return true;
   }
-  if (!noteIfCannotRun(context)) return false;
+  if (!checkCanRun(context)) return false;
   context.commands()?.runCell(id);
   return true;
 }
@@ -44,7 +44,7 @@ export function runAndInsertBelow(context: NotebookContext): void {
 
 /** Interrupts the running cell; if none is running, removes the selected cell from the queue. */
 export function interruptRunningCell(context: NotebookContext): void {
-  if (!noteIfCannotRun(context)) return;
+  if (!checkCanRun(context)) return;
   const { notebook } = context.store.get();
   const { selected } = context.view.get();
   const running = notebook.order.find((id) => executionOf(context.store.get(), id)?.started);
@@ -55,15 +55,16 @@ export function interruptRunningCell(context: NotebookContext): void {
 
 /** Interrupts a cell if it is running, or removes it from the queue. */
 export function interruptCell(context: NotebookContext, id: string): void {
-  if (noteIfCannotRun(context)) context.commands()?.stopCell(id);
+  if (checkCanRun(context)) context.commands()?.stopCell(id);
 }
 
 /** Opens the dialog that asks for confirmation before it restarts the kernel. */
 export function openRestartDialog(context: NotebookContext): void {
-  if (context.commands()?.canRestart === true || noteIfCannotRun(context)) context.view.set({ dialog: "restart" });
+  if (context.commands()?.canRestart === true || checkCanRun(context)) context.view.set({ dialog: "restart" });
 }
 
-function noteIfCannotRun(context: NotebookContext): boolean {
+/** Returns whether cells can be run on this page. If not, shows the reason as a note. */
+function checkCanRun(context: NotebookContext): boolean {
   const why = whyCannotRunCells(context.commands());
   if (why !== null) context.view.set({ note: { tone: "neutral", text: why } });
   return why === null;

@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent } from "react";
+import type { CellVirtualizer } from "./cellDragArea";
 import { scrollAlignmentOfCell } from "./cellLayout";
-import type { CellVirtualizer } from "./cellListContext";
 import { useNotebookContext, useViewState } from "./notebookContext";
 
 /** How many milliseconds a revealed cell is kept in view while the cells around it are measured. */

@@ -4,7 +4,7 @@ import { applyOutput } from "./cellOutput";
 import { type ExecutionDraft, streamNameSchema } from "./executionDraft";
 import type { ExecutionsDraft } from "./executionsDraft";
 import { widgetsOf } from "./restore";
-import { jsonBytes, valueText } from "./size";
+import { jsonByteLength, valueText } from "./size";
 import type { StateDraft } from "./stateDraft";
 import { fitOutput, storedError } from "./storedOutput";
 import { byteLength } from "./utf8";
@@ -140,7 +140,7 @@ function setCellWidgets(executions: ExecutionsDraft, { cell_id: id, widget_state
   if (execution === null) return;
   let room = executions.limit;
   const kept = Object.entries(states).filter(([key, state]) => {
-    room -= byteLength(key) + jsonBytes(state);
+    room -= byteLength(key) + jsonByteLength(state);
     return room >= 0;
   });
   execution.widgets = widgetsOf(id, Object.fromEntries(kept));

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { limitConversation } from "./limitConversation";
-import { jsonBytes } from "./size";
+import { jsonByteLength } from "./size";
 import type { ConversationItem } from "./state";
 
 const textItem = (seq: number, text: string): ConversationItem => ({ kind: "text", seq, role: "assistant", text });
@@ -35,7 +35,7 @@ it("shortens the oldest items of any kind if all are too large together", () => 
     { kind: "thinking", seq: 3, text: "z" },
   ];
   const limited = limitConversation(items);
-  expect(jsonBytes(limited[0])).toBeLessThan(20_000);
+  expect(jsonByteLength(limited[0])).toBeLessThan(20_000);
   expect(limited[1]).toBe(items[1]);
   expect(limited).toHaveLength(3);
 });

@@ -1,5 +1,5 @@
 import { type Fields, isObject, jsonOrEmpty } from "../json/values";
-import { jsonBytes } from "./size";
+import { jsonByteLength } from "./size";
 import type { ConversationItem, ToolResult } from "./state";
 
 /** How many of the newest items are kept whole. */
@@ -33,7 +33,7 @@ export function limitConversation(items: readonly ConversationItem[]): readonly 
 function sizeOfItem(item: ConversationItem): number {
   const known = itemSizes.get(item);
   if (known !== undefined) return known;
-  const size = jsonBytes(item);
+  const size = jsonByteLength(item);
   itemSizes.set(item, size);
   return size;
 }
@@ -70,13 +70,13 @@ function cutToolResult({ isError, content }: ToolResult): ToolResult {
 }
 
 function cutFieldsAsJSON(fields: Fields): Fields {
-  if (jsonBytes(fields) <= maxHeadBytes) return fields;
+  if (jsonByteLength(fields) <= maxHeadBytes) return fields;
   const all = Object.entries(fields).slice(0, 16);
   return Object.fromEntries(all.map(([name, value]) => [shortenText(name, 100), cutValue(value)]));
 }
 
 function cutValue(value: unknown): unknown {
-  if (jsonBytes(value) <= maxHeadBytes) return value;
+  if (jsonByteLength(value) <= maxHeadBytes) return value;
   return shortenText(typeof value === "string" ? value : jsonOrEmpty(value));
 }
 

@@ -4,8 +4,8 @@ import { byteLength } from "./utf8";
 /** Characters that JSON writes as they are, one byte each. */
 const unescapedPattern = /^[ !#-[\]-~]*$/;
 
-/** Returns the bytes of a text as JSON, with its quotes. */
-function quotedBytes(text: string): number {
+/** Returns how many bytes of UTF-8 a text takes as a JSON string, with its quotes. */
+function jsonTextByteLength(text: string): number {
   if (unescapedPattern.test(text)) return text.length + 2;
   let bytes = byteLength(text) + 2;
   for (let i = 0; i < text.length; i++) {
@@ -21,13 +21,13 @@ function hasShortEscape(unit: number): boolean {
   return unit >= 8 && unit <= 13 && unit !== 11;
 }
 
-/** Returns the bytes of a value as compact JSON. The value may be nested to any depth. */
-export function jsonBytes(value: unknown): number {
+/** Returns how many bytes of UTF-8 a value takes as compact JSON. The value may be nested to any depth. */
+export function jsonByteLength(value: unknown): number {
   let bytes = 0;
   const waiting: unknown[] = [value];
   while (waiting.length > 0) {
     const next = waiting.pop();
-    if (typeof next === "string") bytes += quotedBytes(next);
+    if (typeof next === "string") bytes += jsonTextByteLength(next);
     else if (Array.isArray(next)) {
       bytes += 2 + Math.max(0, next.length - 1);
       for (const item of next) waiting.push(item);
@@ -35,7 +35,7 @@ export function jsonBytes(value: unknown): number {
       const entries = Object.entries(next);
       bytes += 2 + Math.max(0, entries.length - 1);
       for (const [name, item] of entries) {
-        bytes += quotedBytes(name) + 1;
+        bytes += jsonTextByteLength(name) + 1;
         waiting.push(item);
       }
     } else bytes += String(next).length;

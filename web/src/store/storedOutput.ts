@@ -1,7 +1,7 @@
 import { integer, listOfAll, optional, record, required, strict, string, unknown } from "../json/schema";
 import { copyOfRecord, emptyRecord, type Fields } from "../json/values";
 import type { MimeBundle, Output } from "../protocol/messages";
-import { contentBytes, jsonBytes, valueText } from "./size";
+import { contentBytes, jsonByteLength, valueText } from "./size";
 import { byteLength, shortenMiddle } from "./utf8";
 
 /** How many MIME types an output may have. */
@@ -111,7 +111,7 @@ function readDisplay(stored: StoredOutput, output: Fields): StoredOutput | null 
   return {
     ...stored,
     data,
-    sizes: copyOfRecord(Object.fromEntries(mimes.map((mime) => [mime, jsonBytes(data[mime])]))),
+    sizes: copyOfRecord(Object.fromEntries(mimes.map((mime) => [mime, jsonByteLength(data[mime])]))),
     displayId,
     metadata,
     executionCount: count !== undefined && count >= 0 ? count : null,
@@ -135,7 +135,7 @@ export function storedBytes(output: StoredOutput): number {
 }
 
 function metadataBytes({ metadata }: StoredOutput): number {
-  return metadata === null ? 0 : jsonBytes(metadata);
+  return metadata === null ? 0 : jsonByteLength(metadata);
 }
 
 /** Returns the bytes of some of an output's values, with their MIME types. */

@@ -50,7 +50,10 @@ class BasicMagics:
         raise _needs_ipython_error(f"%%{name}")
 
     def system(self, line: str) -> None:
-        """Runs a command in a shell, prints its output, and stores its exit status in the user's _exit_code."""
+        """Runs a command in a shell, prints its output, and stores its exit status in the variable _exit_code.
+
+        Inserts the values of variables first: {name} and $name.
+        """
         self._run_shell_command(self._expand_variables(line))
 
     def _run_shell_command(self, line: str) -> None:

@@ -108,7 +108,7 @@ class SnippetRun(Work):
             self._transaction = self._host.reactivity.end_run(self, self._failure)
 
     def _store_result(self, value: object) -> None:
-        """Stores the repr of the code's value for the answer, in at most about 1 Mi characters; None is no value."""
+        """Stores the repr of the code's value for the answer, cut to about 1 Mi characters. Does nothing for None."""
         if value is not None:
             self._result = truncate_middle(safe_repr(value), _MAX_RESULT_LENGTH)
 

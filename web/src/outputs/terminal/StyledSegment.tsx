@@ -8,7 +8,7 @@ import type { Color, TextStyle } from "./textStyle";
 export function StyledSegment({ segment: { text, style } }: { segment: TextSegment }) {
   const Words = useTextRenderer();
   if (style === null) return <Words text={text} />;
-  const look = { className: classesOf(style), style: colorsOf(style) };
+  const look = { className: classesOf(style), style: colorPropertiesOf(style) };
   if (style.link === undefined) {
     return (
       <span {...look}>
@@ -37,7 +37,7 @@ function classesOf(style: TextStyle): string {
 }
 
 /** Returns custom properties with the colours of a text style. */
-function colorsOf({ fg, bg }: TextStyle): CSSProperties {
+function colorPropertiesOf({ fg, bg }: TextStyle): CSSProperties {
   const colors: Record<string, string> = {};
   if (fg !== undefined) colors["--foreground"] = colorText(fg);
   if (bg !== undefined) colors["--background"] = colorText(bg);

@@ -1,7 +1,7 @@
 import { Suspense } from "react";
 import type { AttemptLine } from "../../protocol/api.gen";
+import { LoadErrorBoundary } from "../../ui/LoadErrorBoundary";
 import { lazyPart } from "../../ui/lazyPart";
-import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import { Tabs } from "../../ui/Tabs";
 import { useParameter } from "../data/useParameter";
 import { useTaskAndLanguage } from "../data/useTaskAndLanguage";
@@ -52,11 +52,11 @@ export function AttemptTabs({ line, onEnd }: Props) {
         onChange={(id) => setWanted(id === "overview" ? "" : id)}
       >
         <div className={styles.panel}>
-          <PageErrorBoundary key={current}>
+          <LoadErrorBoundary key={current}>
             <Suspense fallback={<MutedText>Loading…</MutedText>}>
               <TabPanel tab={current} line={line} onEnd={onEnd} onNotebook={openNotebook} />
             </Suspense>
-          </PageErrorBoundary>
+          </LoadErrorBoundary>
         </div>
       </Tabs>
     </div>

@@ -4,8 +4,8 @@ import { traceSourceOfAttempt } from "../../api/client";
 import { Problem } from "../../api/Problem";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { type AttemptName, attemptPath } from "../../routes/paths";
+import { LoadErrorBoundary } from "../../ui/LoadErrorBoundary";
 import { lazyPart } from "../../ui/lazyPart";
-import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import { useAttempt } from "../data/useAttempt";
 import { ForeignName } from "../parts/ForeignName";
 import { MutedText } from "../parts/MutedText";
@@ -20,7 +20,7 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
   const left = useAttempt(a.run, a.attempt);
   const right = useAttempt(b.run, b.attempt);
   const error = left.error ?? right.error;
-  const timelines = useTwoTimelines(a, b);
+  const timelines = useAttemptTimelines(a, b);
   return (
     <>
       <div className={styles.names}>
@@ -34,17 +34,17 @@ export function CompareView({ a, b }: { a: AttemptName; b: AttemptName }) {
         error === null && <MutedText>Loading…</MutedText>
       )}
       {timelines && (
-        <PageErrorBoundary>
+        <LoadErrorBoundary>
           <Suspense fallback={<MutedText>Loading…</MutedText>}>
             <LazyTraceComparison timelines={timelines} />
           </Suspense>
-        </PageErrorBoundary>
+        </LoadErrorBoundary>
       )}
     </>
   );
 }
 
-function useTwoTimelines(a: AttemptName, b: AttemptName) {
+function useAttemptTimelines(a: AttemptName, b: AttemptName) {
   const left = useNewTimeline(traceSourceOfAttempt(a.run, a.attempt, false));
   const right = useNewTimeline(traceSourceOfAttempt(b.run, b.attempt, false));
   return useMemo(() => (left && right ? ([left, right] as const) : null), [left, right]);

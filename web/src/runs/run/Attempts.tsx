@@ -1,8 +1,8 @@
 import { Suspense, useCallback, useMemo } from "react";
 import { navigate, usePathname, useSearch } from "wouter/use-browser-location";
 import { comparePath } from "../../routes/paths";
+import { LoadErrorBoundary } from "../../ui/LoadErrorBoundary";
 import { lazyPart } from "../../ui/lazyPart";
-import { PageErrorBoundary } from "../../ui/PageErrorBoundary";
 import type { Attempt } from "../data/attempt";
 import { type AttemptTableView, filterAndSortAttempts, parseTableView, tableViewParameters } from "../data/filter";
 import { useSelectedPair } from "../data/useSelectedPair";
@@ -60,11 +60,11 @@ export function Attempts({ run, attempts, going }: Props) {
         />
       )}
       <div className={styles.charts}>
-        <PageErrorBoundary>
+        <LoadErrorBoundary>
           <Suspense fallback={null}>
             <AttemptChart run={run} attempts={rows} />
           </Suspense>
-        </PageErrorBoundary>
+        </LoadErrorBoundary>
         <TagRates attempts={attempts} onTag={(tag) => setShown({ ...shown, filter: { ...shown.filter, tag } })} />
       </div>
     </>
