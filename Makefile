@@ -3,7 +3,7 @@
 DEADCODE := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run test nightly lint bench ci build web weblint
+.PHONY: help run packages test nightly lint bench ci build web weblint
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -14,8 +14,10 @@ run: ## run the example cases with their own solutions: no key, no network
 build: ## build the program into bin/assay
 	CGO_ENABLED=0 go build -trimpath -o bin/assay ./cmd/assay
 
-test: ## run all tests, with the race detector; installs what they need
+packages: ## install what the tests need, from Debian's packages
 	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets python3-plotly python3-pil python3-sympy python3-ipykernel python3-jupyter-client emacs-nox r-base-core r-cran-irkernel git=git chromium node=nodejs npm=npm
+
+test: packages ## run all tests, with the race detector; installs what they need
 	.ci/tests | .ci/summarise
 
 web: ## build the page, web/dist, from its sources
@@ -43,4 +45,5 @@ bench: ## measure, side by side, and write docs/BENCHMARKS.md
 	.ci/node .ci/web packages
 	go test -tags bench ./bench -run '^TestBench$$' -timeout 60m -v -args -out "$(CURDIR)/docs/BENCHMARKS.md"
 
-ci: lint weblint build test ## what CI runs
+ci: lint weblint build packages ## what CI runs: the linters, and all tests with the longest ones shortened
+	.ci/tests -short | .ci/summarise

@@ -46,8 +46,8 @@ func startExampleConsole(t *testing.T, url string) *exampleConsoleProcess {
 	return c
 }
 
-// pythonWithWebsockets returns the path of a Python that has the package websockets, or
-// skips the test.
+// pythonWithWebsockets returns a command, python3 or /usr/bin/python3, whose Python has the
+// package websockets. It skips the test if neither has it.
 func pythonWithWebsockets(t *testing.T) string {
 	t.Helper()
 	for _, python := range []string{"python3", "/usr/bin/python3"} {

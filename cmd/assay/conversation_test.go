@@ -17,8 +17,13 @@ import (
 	"assay/internal/model/script"
 )
 
-// conversationReplyCount is the number of replies of the model in the long conversation.
-const conversationReplyCount = 100
+// conversationReplyCount returns the number of replies of the model in the long conversation.
+func conversationReplyCount() int {
+	if testing.Short() {
+		return 25
+	}
+	return 100
+}
 
 // conversationScript returns the script of a model that creates, edits and runs cells, executes
 // code and reads the notebook, and the sum that it submits. Every fifth call of the model fails
@@ -47,7 +52,7 @@ func conversationScript(t *testing.T) (script string, total int) {
 		fmt.Fprintf(&lines, "%s\n", text)
 	}
 	expect := map[string]any{}
-	for turn := range conversationReplyCount - 1 {
+	for turn := range conversationReplyCount() - 1 {
 		content := []any{map[string]any{"type": "text", "text": fmt.Sprintf("Turn %d: ein Schritt weiter, 一步 🐘.", turn)}}
 		reply := map[string]any{"expect": expect, "usage": map[string]int{"input_tokens": 1000, "output_tokens": 50}}
 		switch turn % 4 {
@@ -90,7 +95,7 @@ func TestCO12_LongConversationReplays(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text, total := conversationScript(t)
-	require.Equal(t, (conversationReplyCount-1)/4, strings.Count(text, "\n")-conversationReplyCount, "a fault for every fifth call")
+	require.Equal(t, (conversationReplyCount()-1)/4, strings.Count(text, "\n")-conversationReplyCount(), "a fault for every fifth call")
 	script, err := script.Parse("long.jsonl", []byte(text))
 	require.NoError(t, err)
 	api := httptest.NewServer(mockapi.New(script, nil))
@@ -157,6 +162,6 @@ func readVerdict(t *testing.T, dir, run string) (verdict struct {
 		}
 	}
 	require.Equal(t, "completed", verdict.Outcome)
-	require.Equal(t, conversationReplyCount, verdict.Usage.ModelCalls)
+	require.Equal(t, conversationReplyCount(), verdict.Usage.ModelCalls)
 	return verdict
 }

@@ -126,7 +126,10 @@ func (f *runFlags) loadCases(p *cli, paths []string) ([]testcases.Case, error) {
 	return cases, testcases.CheckRunnable(cases)
 }
 
-// runOnHost creates the run folder, runs the cases, and reports their results.
+// runOnHost creates the run folder, runs the cases with kernels and agents that h starts, and
+// reports the results. Attempts that fail are counted in the summary and are no error. It fails
+// if the run folder exists, if the requirements of the cases cannot be checked, or if a result
+// cannot be written.
 func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {
 	var none batch.Summary
 	skipReason, err := h.checkRequirements(ctx, cases)
@@ -243,7 +246,9 @@ func newRunFolder(dir, name string) string {
 	}
 }
 
-// recordedFlags returns the flags that run.json records.
+// recordedFlags returns what run.json records of the command line: the flags that matter for the
+// results, by name, and the paths, made absolute. URLs in the model's arguments lose their user
+// and password.
 func (f *runFlags) recordedFlags(paths []string) map[string]any {
 	b := f.host.builtin
 	return map[string]any{

@@ -98,8 +98,8 @@ func (a *attempt) runSetup(ctx context.Context) error {
 	return nil
 }
 
-// executionError returns the traceback of executed code as an error if the code raised, and
-// otherwise nil.
+// executionError returns the traceback of executed code as an error if the code raised. It
+// returns nil otherwise, also for code that was interrupted.
 func executionError(response protocol.ExecuteCodeResponse) error {
 	if response.Status != protocol.StatusError {
 		return nil

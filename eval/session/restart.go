@@ -97,9 +97,9 @@ type KernelFailure struct {
 }
 
 // onKernelStuck is called when the kernel's code has not stopped although it was interrupted
-// repeatedly; what names that code. It returns true if the kernel must be killed, and then
-// starts the goroutine that replaces it. It returns false if the session is collecting its
-// state or has ended, because no new kernel is needed then.
+// repeatedly; what is a sentence that names the code and says how long. It returns true if the
+// caller must kill the kernel, and then starts the goroutine that replaces it. It returns false
+// in any state but ready and working, because no new kernel is needed then.
 func (s *Session) onKernelStuck(ctx context.Context, what string) (kill bool) {
 	if state := s.State(); state != StateReady && state != StateWorking {
 		return false

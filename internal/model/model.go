@@ -33,7 +33,7 @@ type Client interface {
 }
 
 // Request is the input of one model call: the conversation, the tools and the settings.
-// Its JSON is the body of POST /v1/messages.
+// [Request.Encode] makes the body of POST /v1/messages of Anthropic's Messages API from it.
 type Request struct {
 	Model string `json:"model"`
 	Params

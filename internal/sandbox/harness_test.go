@@ -157,7 +157,8 @@ func (mode launchMode) requireSnippetsSucceed(t *testing.T, o sandboxRequest, co
 // installedFilePath returns the path of a file that installTestPrograms has copied.
 func installedFilePath(name string) string { return filepath.Join(os.Getenv(installDirEnvVar), name) }
 
-// pythonPath returns the path of a Python interpreter that every user can run.
+// pythonPath returns the path, without symbolic links, of /usr/bin/python3, which every user can
+// run, or if that does not work of python3 on the PATH.
 func pythonPath(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"/usr/bin/python3", "python3"} {

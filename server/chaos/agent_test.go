@@ -43,8 +43,9 @@ func (a *faultyAgent) run() int {
 	}
 }
 
-// readLoop reads until the connection ends. For each init it sends to initialized
-// whether it is for an evaluation.
+// readLoop reads until the connection ends, except while readPause is held. For each init it
+// sends to initialized whether it is for an evaluation. It counts the queries and notes the cells
+// that other messages name.
 func (a *faultyAgent) readLoop(initialized chan<- bool) {
 	for {
 		a.readPause.Lock()

@@ -16,8 +16,9 @@ import (
 	"assay/testcases/lint"
 )
 
-// lintPathsInFolder lints paths in a folder and returns "file code location" for each issue,
-// and only the file's name for a file without issues.
+// lintPathsInFolder lints paths, which are relative to dir. It returns "file code location" for
+// each issue, without the location if the issue has none, and only the file for a result without
+// issues. In a file of several cases the file names the case too, as in "c.json[1]".
 func lintPathsInFolder(t *testing.T, dir string, opts lint.CheckOptions, paths ...string) []string {
 	t.Helper()
 	for i := range paths {

@@ -22,7 +22,7 @@ export interface FlowView {
 /** Number of rows loaded before and after the visible ones. */
 const preloadRows = 100;
 
-/** Minimum number of milliseconds between page requests while scrolling. */
+/** Minimum number of milliseconds between two requests for pages of rows, so that fast scrolling skips pages. */
 const requestIntervalMs = 40;
 
 const maxKnownActions = 200;
