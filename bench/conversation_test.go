@@ -33,7 +33,7 @@ func roundTripKinds() []roundTripKind {
 	return []roundTripKind{
 		{name: "query, holder", sessionCounts: append(some, maxSessions), consoleHello: holderHello, newRequestFrame: newAgentQueryFrame, answerRequests: answerQueries},
 		{name: "query, view", sessionCounts: some, consoleHello: viewHello, newRequestFrame: newAgentQueryFrame, answerRequests: answerQueries},
-		{name: "action", sessionCounts: some, consoleHello: holderHello, agentAsks: true, newRequestFrame: newEditFrame, answerRequests: answerEdits},
+		{name: "action", sessionCounts: some, consoleHello: holderHello, agentAsks: true, newRequestFrame: newEditCellRequest, answerRequests: answerEdits},
 	}
 }
 

@@ -116,9 +116,9 @@ func (r *requester) timeRoundTrips(times []time.Duration) (err error) {
 	return nil
 }
 
-// newEditFrame returns an edit_cell of editedCellID of size bytes. Every line of its
+// newEditCellRequest returns an edit_cell of editedCellID of size bytes. Every line of its
 // source contains escaped characters.
-func newEditFrame(size int) []byte {
+func newEditCellRequest(size int) []byte {
 	return newFilledFrame(fmt.Sprintf(`{"type":"agent_action","action":"edit_cell","params":{"cell_id":%q,"source":"`, editedCellID), `"},`, size)
 }
 

@@ -79,7 +79,7 @@ func newEchoRequester(t *testing.T, size int) *requester {
 	t.Helper()
 	agent, peer := socketPair(t)
 	runTasksUntilCleanup(t, []protocol.Conn{peer}, func() { answerEdits(peer) })
-	return &requester{conn: agent, frame: newEditFrame(size)}
+	return &requester{conn: agent, frame: newEditCellRequest(size)}
 }
 
 // newCopyRequester returns a requester to a holder behind a loop that copies frames.
@@ -91,7 +91,7 @@ func newCopyRequester(t *testing.T, size int) *requester {
 		func() { copyFrames(near, far) },
 		func() { copyFrames(far, near) },
 		func() { answerEdits(holder) })
-	return &requester{conn: agent, frame: newEditFrame(size)}
+	return &requester{conn: agent, frame: newEditCellRequest(size)}
 }
 
 // newDocumentRequester returns a requester to the server's document of a session.
@@ -99,7 +99,7 @@ func newDocumentRequester(t *testing.T, size int) *requester {
 	t.Helper()
 	s := newBareSession(t)
 	s.attachDocument(1)
-	return &requester{conn: s.attachAgent(), frame: newEditFrame(size), waitForTrace: s.waitForTrace}
+	return &requester{conn: s.attachAgent(), frame: newEditCellRequest(size), waitForTrace: s.waitForTrace}
 }
 
 // newHolderRequester returns a requester to a console that holds a session's document.
@@ -107,7 +107,7 @@ func newHolderRequester(t *testing.T, size int) *requester {
 	t.Helper()
 	s := newBareSession(t)
 	s.attachHolder()
-	return &requester{conn: s.attachAgent(), frame: newEditFrame(size), waitForTrace: s.waitForTrace}
+	return &requester{conn: s.attachAgent(), frame: newEditCellRequest(size), waitForTrace: s.waitForTrace}
 }
 
 // checkFloorAnswer checks that the floor's answers equal those of the server's document,

@@ -1,7 +1,8 @@
 package router_test
 
 import (
-	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,9 @@ import (
 	"assay/internal/protocol"
 	"assay/router"
 )
+
+// seqPattern finds the number of a trace entry at the end of the message that shows it to a view.
+var seqPattern = regexp.MustCompile(`"seq":(\d+)}$`)
 
 // The connection of a view that does not read is closed when it is too far behind the trace.
 // Another view gets all entries in order, and neither kernel nor agent is delayed.
@@ -32,11 +36,10 @@ func TestStalledViewIsClosed(t *testing.T) {
 				if err != nil {
 					return
 				}
-				var f struct {
-					Seq int64 `json:"seq"`
-				}
-				if json.Unmarshal(body, &f) == nil && f.Seq > 0 {
-					seqs <- f.Seq
+				// Decoding the whole of it would take most of the test's time.
+				if found := seqPattern.FindSubmatch(body[max(0, len(body)-100):]); found != nil {
+					seq, _ := strconv.ParseInt(string(found[1]), 10, 64)
+					seqs <- seq
 				}
 			}
 		})

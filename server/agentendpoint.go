@@ -94,9 +94,9 @@ func (e consoleAgentEndpoint) sendEnded(c *console, instance *sessionInstance, w
 	return c.write(instance.result)
 }
 
-// handleEnded answers actions and queries with an error, and ignores answers to
+// handleMessageAfterEnd answers actions and queries with an error, and ignores answers to
 // messages that were sent before the session ended.
-func (e consoleAgentEndpoint) handleEnded(c *console, body []byte) error {
+func (e consoleAgentEndpoint) handleMessageAfterEnd(c *console, body []byte) error {
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	switch {
 	case err == nil && env.Type == protocol.TypeNotebookAction:

@@ -75,8 +75,8 @@ type consoleEndpoint interface {
 	// sendEnded tells the console about a session that has ended. wasConnected
 	// reports whether serveLive has connected it to that session.
 	sendEnded(c *console, instance *sessionInstance, wasConnected bool) error
-	// handleEnded answers a message of the console after its session has ended.
-	handleEnded(c *console, body []byte) error
+	// handleMessageAfterEnd answers a message of the console after its session has ended.
+	handleMessageAfterEnd(c *console, body []byte) error
 	// sendError tells the console why the session that it asked for did not start.
 	sendError(c *console, err error) error
 }
@@ -281,7 +281,7 @@ func (c *console) serveEnded(instance *sessionInstance, wasConnected bool) error
 		}
 		select {
 		case body := <-c.received:
-			if err := c.endpoint.handleEnded(c, body); err != nil {
+			if err := c.endpoint.handleMessageAfterEnd(c, body); err != nil {
 				return err
 			}
 		case <-changed:

@@ -69,9 +69,9 @@ type RestartRequest struct {
 	Name string `json:"name"` // kernel or agent
 }
 
-// handleEnded starts a new session if the message is a RestartRequest of the owner.
+// handleMessageAfterEnd starts a new session if the message is a RestartRequest of the owner.
 // Any other message is answered with an error.
-func (e consoleRunEndpoint) handleEnded(c *console, body []byte) error {
+func (e consoleRunEndpoint) handleMessageAfterEnd(c *console, body []byte) error {
 	var request RestartRequest
 	if err := json.Unmarshal(body, &request); err != nil {
 		return e.sendError(c, err)

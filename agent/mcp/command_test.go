@@ -25,7 +25,7 @@ func shellCommand(script string, arguments ...string) mcp.Config {
 }
 
 // awaitFile waits for a line in a file of the command's folder and returns the content.
-func (s *serverHarness) awaitFile(name string) string {
+func (s *fakeServerHarness) awaitFile(name string) string {
 	s.t.Helper()
 	var text []byte
 	require.Eventually(s.t, func() bool {
@@ -150,9 +150,9 @@ const unstoppableScript = `trap '' TERM; (trap '' TERM; while :; do sleep 100; d
 
 func TestCommandIsKilledWithItsGroup(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*serverHarness){
-		"by a cancel":     func(s *serverHarness) { s.sendFrame(frame{"type": "agent_cancel", "request_id": "q-x"}) },
-		"with the server": func(s *serverHarness) { _ = s.conn.Close(protocol.CloseNormal, "") },
+	for name, end := range map[string]func(*fakeServerHarness){
+		"by a cancel":     func(s *fakeServerHarness) { s.sendFrame(frame{"type": "agent_cancel", "request_id": "q-x"}) },
+		"with the server": func(s *fakeServerHarness) { _ = s.conn.Close(protocol.CloseNormal, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

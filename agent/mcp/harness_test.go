@@ -33,10 +33,10 @@ func (f frame) StringField(name string) string {
 	return text
 }
 
-// serverHarness is a fake server at the other end of an agent's connection, with a simple
+// fakeServerHarness is a fake server at the other end of an agent's connection, with a simple
 // notebook: a cell "hang" runs until it is stopped, "picture" displays an image, any other
 // prints its source.
-type serverHarness struct {
+type fakeServerHarness struct {
 	t      *testing.T
 	conn   protocol.Conn
 	socket string
@@ -53,10 +53,10 @@ type serverHarness struct {
 }
 
 // startAgent runs an agent and initialises it. It ends with the test.
-func startAgent(t *testing.T, cfg mcp.Config) *serverHarness {
+func startAgent(t *testing.T, cfg mcp.Config) *fakeServerHarness {
 	t.Helper()
 	ours, theirs := protocol.Pipe()
-	s := &serverHarness{
+	s := &fakeServerHarness{
 		t: t, conn: ours, dir: t.TempDir(), ended: make(chan error, 1),
 		frameArrived: make(chan struct{}), hanging: map[string]bool{},
 	}
@@ -77,19 +77,19 @@ func startAgent(t *testing.T, cfg mcp.Config) *serverHarness {
 }
 
 // Write collects the output of the agent's command.
-func (s *serverHarness) Write(p []byte) (int, error) {
+func (s *fakeServerHarness) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.output.Write(p)
 }
 
-func (s *serverHarness) outputText() string {
+func (s *fakeServerHarness) outputText() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.output.String()
 }
 
-func (s *serverHarness) readFrames() {
+func (s *fakeServerHarness) readFrames() {
 	for {
 		body, err := s.conn.Read()
 		if err != nil {
@@ -111,7 +111,7 @@ func (s *serverHarness) readFrames() {
 	}
 }
 
-func (s *serverHarness) sendFrame(message frame) {
+func (s *fakeServerHarness) sendFrame(message frame) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		s.t.Errorf("frame: %v", err)
@@ -122,7 +122,7 @@ func (s *serverHarness) sendFrame(message frame) {
 }
 
 // handleAction is the notebook.
-func (s *serverHarness) handleAction(f frame) {
+func (s *fakeServerHarness) handleAction(f frame) {
 	params, _ := f["params"].(map[string]any)
 	p := frame(params)
 	answer := frame{"type": "agent_action_response", "tx_id": f["tx_id"], "status": "success"}
@@ -151,7 +151,7 @@ func (s *serverHarness) handleAction(f frame) {
 	}
 }
 
-func (s *serverHarness) runCell(cell, source string) {
+func (s *fakeServerHarness) runCell(cell, source string) {
 	s.sendFrame(frame{"type": "kernel_message", "message": frame{"type": "start_cell", "cell_id": cell, "run_sequencer": s.cellCount}})
 	switch source {
 	case "hang":
@@ -166,7 +166,7 @@ func (s *serverHarness) runCell(cell, source string) {
 // tinyPNG is a PNG of one pixel.
 const tinyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
 
-func (s *serverHarness) finishRun(cell string, fields frame) {
+func (s *fakeServerHarness) finishRun(cell string, fields frame) {
 	delete(s.hanging, cell)
 	message := frame{"type": "cell_result", "cell_id": cell, "run_sequencer": s.cellCount, "status": "ok"}
 	maps.Copy(message, fields)
@@ -189,7 +189,7 @@ func isStatus(status string) func(frame) bool {
 
 // awaitFrame returns the first frame that matches, which may have come already. what names it in
 // the failure.
-func (s *serverHarness) awaitFrame(what string, match func(frame) bool) frame {
+func (s *fakeServerHarness) awaitFrame(what string, match func(frame) bool) frame {
 	s.t.Helper()
 	deadline := time.NewTimer(maxTestWaitTimeout)
 	defer deadline.Stop()
@@ -208,7 +208,7 @@ func (s *serverHarness) awaitFrame(what string, match func(frame) bool) frame {
 	}
 }
 
-func (s *serverHarness) countFrames(match func(frame) bool) (n int) {
+func (s *fakeServerHarness) countFrames(match func(frame) bool) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range s.frames {
@@ -219,12 +219,12 @@ func (s *serverHarness) countFrames(match func(frame) bool) (n int) {
 	return n
 }
 
-func (s *serverHarness) sendQuery(text string) {
+func (s *fakeServerHarness) sendQuery(text string) {
 	s.sendFrame(frame{"type": "agent_query", "query": text, "request_id": "q-" + text})
 }
 
 // httpClient returns an HTTP client that connects every request to the agent's socket.
-func (s *serverHarness) httpClient() *http.Client {
+func (s *fakeServerHarness) httpClient() *http.Client {
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", s.socket)
 	}}
@@ -233,13 +233,13 @@ func (s *serverHarness) httpClient() *http.Client {
 }
 
 // connectHTTP connects an SDK client over streamable HTTP.
-func (s *serverHarness) connectHTTP(options *sdk.ClientOptions) *sdk.ClientSession {
+func (s *fakeServerHarness) connectHTTP(options *sdk.ClientOptions) *sdk.ClientSession {
 	s.t.Helper()
 	return s.connect(&sdk.StreamableClientTransport{Endpoint: "http://assay/", HTTPClient: s.httpClient()}, options)
 }
 
 // connectStdio connects an SDK client over a bridge.
-func (s *serverHarness) connectStdio(options *sdk.ClientOptions) *sdk.ClientSession {
+func (s *fakeServerHarness) connectStdio(options *sdk.ClientOptions) *sdk.ClientSession {
 	s.t.Helper()
 	toBridge, fromBridge, ended := startBridge(s.t, mcp.Address{Socket: s.socket})
 	s.t.Cleanup(func() { s.t.Log("the bridge:", <-ended) })
@@ -261,7 +261,7 @@ func startBridge(t *testing.T, to mcp.Address) (in io.WriteCloser, out io.ReadCl
 	return inWriter, outReader, ended
 }
 
-func (s *serverHarness) connect(transport sdk.Transport, options *sdk.ClientOptions) *sdk.ClientSession {
+func (s *fakeServerHarness) connect(transport sdk.Transport, options *sdk.ClientOptions) *sdk.ClientSession {
 	s.t.Helper()
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, options).Connect(s.t.Context(), transport, nil)
 	require.NoError(s.t, err)
@@ -288,10 +288,10 @@ func resultText(result *sdk.CallToolResult) string {
 }
 
 // runOverBothTransports runs a test with clients over HTTP and over a bridge.
-func runOverBothTransports(t *testing.T, test func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession)) {
+func runOverBothTransports(t *testing.T, test func(t *testing.T, connect func(*fakeServerHarness, *sdk.ClientOptions) *sdk.ClientSession)) {
 	t.Helper()
-	for name, connect := range map[string]func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession{
-		"http": (*serverHarness).connectHTTP, "stdio": (*serverHarness).connectStdio,
+	for name, connect := range map[string]func(*fakeServerHarness, *sdk.ClientOptions) *sdk.ClientSession{
+		"http": (*fakeServerHarness).connectHTTP, "stdio": (*fakeServerHarness).connectStdio,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 	_, theirs := protocol.Pipe()
 	agent, err := tools.NewExternalAgent(theirs, builtin.Config{})
 	require.NoError(t, err)
-	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*fakeServerHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := startAgent(t, mcp.Config{Command: []string{"true"}})
 		list, err := connect(s, nil).ListTools(t.Context(), nil)
@@ -52,7 +52,7 @@ func TestTL5_ToolsAreThoseOfANotebook(t *testing.T) {
 
 func TestToolCalls(t *testing.T) {
 	t.Parallel()
-	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*fakeServerHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := startAgent(t, mcp.Config{})
 		client := connect(s, nil)
@@ -81,7 +81,7 @@ func TestToolCalls(t *testing.T) {
 // A task is available in every way that MCP has, to clients that connected before it and after.
 func TestTaskReachesClients(t *testing.T) {
 	t.Parallel()
-	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*fakeServerHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := startAgent(t, mcp.Config{})
 		early := connect(s, nil)
@@ -128,7 +128,7 @@ func TestTaskReachesClients(t *testing.T) {
 
 func TestProgressNotifications(t *testing.T) {
 	t.Parallel()
-	runOverBothTransports(t, func(t *testing.T, connect func(*serverHarness, *sdk.ClientOptions) *sdk.ClientSession) {
+	runOverBothTransports(t, func(t *testing.T, connect func(*fakeServerHarness, *sdk.ClientOptions) *sdk.ClientSession) {
 		t.Helper()
 		s := startAgent(t, mcp.Config{})
 		notifications := make(chan *sdk.ProgressNotificationParams, 8)

@@ -20,6 +20,9 @@ import (
 // A console that stops reading is disconnected when its queue overflows. The other console and the
 // agent are not affected.
 func TestServe_DisconnectsNonReadingConsole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	t.Parallel()
 	s := startServe(t, serveConfig{})
 	stuck := s.startProxy(t)

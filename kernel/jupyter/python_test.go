@@ -132,7 +132,10 @@ func TestPythonSubprocessTextIsNotDuplicated(t *testing.T) {
 func TestPythonLargeTextIsComplete(t *testing.T) {
 	t.Parallel()
 	k := startPythonKernel(t)
-	const size = 20 << 20
+	size := 20 << 20
+	if testing.Short() {
+		size = 2 << 20
+	}
 	frames := k.runCell(fmt.Sprintf("print('äx' * %d, end='')", size/3))
 	got := streamText(t, frames, protocol.Stdout)
 	require.Len(t, got, size/3*3)
@@ -150,6 +153,9 @@ func TestPythonManyOutputsAllArrive(t *testing.T) {
 }
 
 func TestPythonOutputThatIsTooLargeIsReplaced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	t.Parallel()
 	k := startPythonKernel(t)
 	frames := k.runCell("display({'text/plain': 'x' * (65 << 20)}, raw=True)\n1")

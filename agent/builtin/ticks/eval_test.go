@@ -48,7 +48,7 @@ func TestEV2_RecordHasValueAndForms(t *testing.T) {
 	}
 }
 
-func TestEV2_LongResult(t *testing.T) {
+func TestEV2_LongResultIsShortened(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := startTicksAgent(t, ticks.Config{StateDir: dir}, objectScriptLine(frame{"eval": strings.Repeat("x", 1<<20), "continue": true}), objectScriptLine(frame{}))

@@ -8,7 +8,7 @@ import { CommandsProvider } from "../commands/commands";
 import { lazyPart } from "../ui/lazyPart";
 import { ConnectionBar } from "./ConnectionBar";
 import { finalRefusalReason, whyCannotSendCommands } from "./commandProblems";
-import { NewKernelBar } from "./NewKernelBar";
+import { KernelReplacedBar } from "./KernelReplacedBar";
 import { Notices } from "./Notices";
 import { OwnerBar } from "./OwnerBar";
 import { PanelFrame } from "./PanelFrame";
@@ -56,7 +56,7 @@ export function Workbench({ live, session }: { live: SessionSnapshot; session: s
         />
         <ConnectionBar connection={live.connection} role={live.role} />
         <OwnerBar live={live} />
-        <NewKernelBar pid={live.kernelPid} />
+        <KernelReplacedBar pid={live.kernelPid} />
         {isSilent && <SilentKernelBar commandProblem={refusal} />}
         <div className={styles.middle}>
           <main className={styles.notebook}>

@@ -7,7 +7,7 @@ import { pauseBeforeEntry } from "./entryTexts";
 import styles from "./FrameList.module.css";
 import type { FlowModel, FlowView } from "./flowModel";
 import { ListHeading } from "./ListHeading";
-import { linePartsOf, requestSpansOf, spansWithin } from "./requestSpans";
+import { linePartsOf, requestSpansOf, spansOverlapping } from "./requestSpans";
 import { useScrolledRows } from "./useScrolledRows";
 
 /** Height of a row in pixels. Must equal the height in FrameList.module.css. */
@@ -75,7 +75,7 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
 
   const rows = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
   const seen = rows.flatMap((row) => model.entryAt(row)?.seq ?? []);
-  const near = spansWithin(spans, seen[0] ?? 0, seen.at(-1) ?? 0);
+  const near = spansOverlapping(spans, seen[0] ?? 0, seen.at(-1) ?? 0);
   const lit = selected?.requests ?? [];
   return (
     <div className={styles.list}>

@@ -49,7 +49,7 @@ export function requestSpansOf(requests: readonly FlowRequest[], complete: boole
 }
 
 /** Returns the spans that overlap a range of entry numbers. */
-export function spansWithin(spans: readonly RequestSpan[], from: number, to: number): readonly RequestSpan[] {
+export function spansOverlapping(spans: readonly RequestSpan[], from: number, to: number): readonly RequestSpan[] {
   return spans.filter(({ first, last }) => first <= to && last >= from);
 }
 
@@ -62,7 +62,7 @@ export function linePartsOf(
   { seq, requests }: FlowEntry,
   highlighted: readonly number[],
 ): readonly RequestLinePart[] {
-  return spansWithin(spans, seq, seq).map(({ first, last, track, tone }) => {
+  return spansOverlapping(spans, seq, seq).map(({ first, last, track, tone }) => {
     const part = seq === first ? "start" : seq === last ? "end" : requests.includes(first) ? "middle" : "pass";
     return { track, request: first, part, tone, isHighlighted: highlighted.includes(first) };
   });

@@ -9,7 +9,7 @@ import { showsOutputsOfOlderKernel } from "./kernelState";
  * Shows a notice if some outputs come from an earlier kernel. It stays until it is dismissed or all cells
  * have run again. pid is the process id of the current kernel; 0: unknown.
  */
-export function NewKernelBar({ pid }: { pid: number }) {
+export function KernelReplacedBar({ pid }: { pid: number }) {
   const older = useSelect(showsOutputsOfOlderKernel);
   const [read, setRead] = useState(0);
   if (!older || pid === 0 || pid === read) return null;
