@@ -13,7 +13,7 @@ import (
 )
 
 // CheckTimeout is the longest time that a check may take, and so [Run], as checks run at once.
-const CheckTimeout = 5 * time.Second
+const CheckTimeout = 11 * time.Second
 
 // cancelGrace is the part of Timeout in which a check that was cancelled must end.
 const cancelGrace = time.Second
