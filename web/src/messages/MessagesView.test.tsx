@@ -282,6 +282,7 @@ test("an unanswered request shows its waiting time until it is answered", async 
     };
     await renderMessagesView(liveTrace);
     expect(await within(rowElement(5)).findByText("waiting for kernel for 6.0 s")).toBeDefined();
+    while (vi.getTimerCount() === 0) await new Promise((resolve) => setTimeout(resolve, 1)); // until the row counts
     act(() => vi.advanceTimersByTime(2000));
     expect(within(rowElement(5)).getByText("waiting for kernel for 8.0 s")).toBeDefined();
     fakeTrace.length = 6;
