@@ -105,8 +105,8 @@ func TestCO6_OtherRefusalsAreNotRetried(t *testing.T) {
 	}
 }
 
-// The delays double up to a minute, and the tenth failure of one call ends the query. waited_ms is the sum
-// over all calls.
+// The delays double up to a minute, and the tenth failure of one call ends the query. waited_ms is
+// the sum over all calls.
 func TestCO6_TenTriesPerCall(t *testing.T) {
 	t.Parallel()
 	var recorder retryDelayRecorder

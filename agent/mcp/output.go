@@ -16,8 +16,8 @@ const (
 	maxTailBytes = 2 << 10
 )
 
-// commandOutput passes on the output of a command and keeps the last maxTailBytes bytes. It is safe for
-// concurrent use.
+// commandOutput passes on the output of a command and keeps the last maxTailBytes bytes. It is
+// safe for concurrent use.
 type commandOutput struct {
 	mu   sync.Mutex
 	out  io.Writer

@@ -1,6 +1,6 @@
-// Package rescore grades without running an agent or a kernel. [GradeAnswerLines] grades answers from lines
-// of JSON that name their own graders. [RegradeRun] grades the attempts of a finished run again, by
-// the current graders of their cases.
+// Package rescore grades without running an agent or a kernel. [GradeAnswerLines] grades answers
+// from lines of JSON that name their own graders. [RegradeRun] grades the attempts of a finished
+// run again, by the current graders of their cases.
 //
 // Both work on several items at once and deliver the results in order. GradeAnswerLines and RegradeRun
 // start one goroutine that reads and one per processor that grades; they wait for all of them.

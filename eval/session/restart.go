@@ -27,11 +27,9 @@ func (s *Session) RestartChild(ctx context.Context, name string) error {
 	case "kernel":
 		return s.restartKernel(ctx)
 	case "agent":
-		old := s.currentChildren()
-		if err := s.StopAgent(ctx); err != nil {
+		if err := s.stopAndDetachAgent(ctx); err != nil {
 			return err
 		}
-		<-old.agentPeer.Done()
 		return s.startNewAgent(ctx)
 	default:
 		return fmt.Errorf("name: want kernel or agent, not %q", name)
@@ -52,8 +50,8 @@ func (s *Session) restartKernel(ctx context.Context) error {
 }
 
 // startNewKernel starts a kernel, connects it to the router and sends every console a new
-// hello. It fails if the kernel cannot be started or connected; then there is none. The old kernel must have
-// ended, and the caller holds restartMu.
+// hello. It fails if the kernel cannot be started or connected; then there is none. The old kernel
+// must have ended, and the caller holds restartMu.
 func (s *Session) startNewKernel(ctx context.Context) error {
 	if err := s.startKernel(ctx); err != nil {
 		return err
@@ -73,12 +71,19 @@ func (s *Session) startNewAgent(ctx context.Context) error {
 		return err
 	}
 	if err := s.connectAgent(ctx); err != nil {
-		if stopErr := s.StopAgent(ctx); stopErr != nil {
-			return errors.Join(err, stopErr)
-		}
-		<-s.currentChildren().agentPeer.Done() // before that a query would be accepted, and lost
+		return errors.Join(err, s.stopAndDetachAgent(ctx))
+	}
+	return nil
+}
+
+// stopAndDetachAgent stops the agent and waits until the router has dropped its connection: before
+// that the router would accept a query for it, and the query would be lost. It fails if the agent
+// cannot be stopped.
+func (s *Session) stopAndDetachAgent(ctx context.Context) error {
+	if err := s.StopAgent(ctx); err != nil {
 		return err
 	}
+	<-s.currentChildren().agentPeer.Done()
 	return nil
 }
 

@@ -66,7 +66,7 @@ func (e *ResponseError) IsServerFault() bool { return e.Status >= http.StatusInt
 var ErrUnreachable = errors.New("cannot be reached")
 
 // GetJSON sends a GET request for path, below the server's address, and decodes the
-// response into into. It returns an [*ResponseError] if the status is not 200, and an error that
+// response into into. It returns a [*ResponseError] if the status is not 200, and an error that
 // wraps [ErrUnreachable] if no server listens, the connection is lost, ctx ends, or the whole
 // response has not come within 10 s. It also fails if the response cannot be decoded.
 func (c *Client) GetJSON(ctx context.Context, path string, into any) error {

@@ -27,7 +27,7 @@ type TraceWatch struct {
 }
 
 // WatchTrace opens the trace of a live session: first its header, then the entries from
-// number from on, including those that are yet to be written. It returns an [*ResponseError] if
+// number from on, including those that are yet to be written. It returns a [*ResponseError] if
 // the server refuses (the first Next may return it too), and an error that wraps
 // [ErrUnreachable] if the server does not accept within 10 s.
 func (c *Client) WatchTrace(ctx context.Context, session string, from int64) (*TraceWatch, error) {
@@ -49,7 +49,7 @@ func (c *Client) WatchTrace(ctx context.Context, session string, from int64) (*T
 }
 
 // Next waits for the next line of the trace and returns it without its newline. It
-// returns io.EOF when the session has ended or the server stops, an [*ResponseError] when the
+// returns io.EOF when the session has ended or the server stops, a [*ResponseError] when the
 // server closes the connection for another reason, an error that wraps [ErrUnreachable]
 // when the connection is lost, and the cause of ctx when ctx ends. After an error, Next
 // must not be called again.

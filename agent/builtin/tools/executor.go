@@ -78,8 +78,7 @@ func (e *toolExecutor) runCalls(ctx context.Context, calls []model.Block) (resul
 
 // runForResult runs one tool call and returns its tool_result block, clipped; malformed is
 // true for an unknown tool or invalid input. The result of a tool that fails is its error, with
-// malformed false. If ctx has ended it does not run the call, and
-// the result says so.
+// malformed false. If ctx has ended it does not run the call, and the result says so.
 func (e *toolExecutor) runForResult(ctx context.Context, call model.Block) (block model.Block, malformed bool) {
 	if ctx.Err() != nil {
 		return model.ToolResult(call.ID, true, textResult("%s was not run: the query was cancelled.", call.Name)...), false

@@ -88,7 +88,7 @@ func shortenToExcerpt(text string) string {
 }
 
 // WrapUnreachable converts err, with which a call failed before the headers of a
-// response came. It returns err unchanged if it is an [model.ErrCutStream] or not an error of
+// response came. It returns err unchanged if it is a [model.ErrCutStream] or not an error of
 // the HTTP transport, and otherwise err wrapped in [model.ErrUnreachable].
 func WrapUnreachable(err error) error {
 	if _, failed := errors.AsType[*url.Error](err); errors.Is(err, model.ErrCutStream) || !failed {

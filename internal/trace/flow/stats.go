@@ -13,8 +13,8 @@ import (
 // ones are counted as "other", because an agent can invent any number of actions.
 const maxStatsRows = 1000
 
-// StatsCollector counts the frames and requests of a trace, or of a part of it, and collects how long
-// the requests took. It takes 8 bytes per request. The zero value is empty and ready to use.
+// StatsCollector counts the frames and requests of a trace, or of a part of it, and collects how
+// long the requests took. It takes 8 bytes per request. The zero value is empty and ready to use.
 // Only one goroutine may use it.
 type StatsCollector struct {
 	frameCount int

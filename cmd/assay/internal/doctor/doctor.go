@@ -15,7 +15,7 @@ import (
 // CheckTimeout is the longest time that a check may take, and so [Run], as checks run at once.
 const CheckTimeout = 11 * time.Second
 
-// cancelGrace is the part of Timeout in which a check that was cancelled must end.
+// cancelGrace is the part of CheckTimeout in which a check that was cancelled must end.
 const cancelGrace = time.Second
 
 // Statuses of a [Finding].
@@ -108,7 +108,7 @@ func runChecks(ctx context.Context, checks []check) Report {
 	return report
 }
 
-// runWithTimeout runs a check, cancels it after Timeout less cancelGrace, and reports
+// runWithTimeout runs a check, cancels it after CheckTimeout less cancelGrace, and reports
 // that as missing. A check that does not even end then, such as one of a disk that does
 // not answer, is left to the end of the program.
 func runWithTimeout(ctx context.Context, run func(context.Context) Finding) Finding {
