@@ -6,6 +6,16 @@
 // these bytes into kernel_stdio frames of the run during which they were written, and
 // emits all of them before the run's cell_result.
 //
+// Within each stream, what a cell prints and what its child processes write stay in order:
+//
+//   - Before Python starts a process, the kernel sends the text that was printed. The server
+//     reads a pipe after the frames that came before it ([subprocess.Spec.OutputAfterFrames]).
+//   - The kernel sends printed text when the server has read the pipes, for which it waits
+//     250 ms at most. The server passes on what it has read before it handles the next frame.
+//
+// C code in the kernel's process is not announced: what it writes may come before text that
+// was printed, without flush, in the 10 ms before.
+//
 // A Python kernel is started cold, or forked by a [Pool] that has made slow imports in
 // advance. Both are the same to their users.
 //
@@ -282,6 +292,7 @@ func (k *Kernel) handleFrame(frame []byte) {
 	if k.interrupter != nil {
 		k.interrupter.noteReceivedMessage(frame)
 	}
+	k.proc.FlushOutput() // what was read from the pipes was written before the frame
 	switch frameTypeOf(frame) {
 	case protocol.TypeExecuteCodeResponse:
 		k.stopTracker.noteRunEnded(stopTarget{agentTxID: agentTxIDOf(frame)})

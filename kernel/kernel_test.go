@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -143,6 +144,26 @@ func TestPK5TextWrittenToDescriptorsBelongsToTheRun(t *testing.T) {
 }
 
 // All text that a run printed, also that of subprocesses, comes before the run's cell_result.
+// What a cell prints and what its child processes write come in the order of the calls, although
+// they come over different connections.
+func TestPK5TextOfTheCellAndOfChildProcessesIsInOrder(t *testing.T) {
+	t.Parallel()
+	k := startKernel(t, nil)
+	for name, write := range map[string]string{
+		"subprocess":  "subprocess.run(['echo', text])",
+		"os.system":   "os.system('echo ' + text)",
+		"os.fork":     "child = os.fork()\n    if not child:\n        os.write(1, text.encode() + b'\\n')\n        os._exit(0)\n    os.waitpid(child, 0)",
+		"posix_spawn": "os.waitpid(os.posix_spawn('/bin/echo', ['echo', text], {}), 0)",
+	} {
+		code := "import os, subprocess\nfor i in range(60):\n    print(2*i)\n    text = str(2*i+1)\n    " + write
+		want := ""
+		for i := range 120 {
+			want += strconv.Itoa(i) + "\n"
+		}
+		require.Equal(t, want, k.stdoutOfCode(code), name)
+	}
+}
+
 func TestPK5NoTextComesAfterTheResult(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)

@@ -24,6 +24,7 @@ func (k *Kernel) processSpec(cfg Config, fork *poolForker) (subprocess.Spec, err
 		readPaths = slices.Concat(cfg.Emacs.readPaths, readPaths)
 	default:
 		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.kernelProgram}, k.merger.addPipeOutput
+		spec.OutputAfterFrames = true
 		readPaths = slices.Concat(cfg.Python.readPaths, readPaths)
 	}
 	if fork != nil {

@@ -112,8 +112,8 @@ func playConnectBack(path string) int {
 }
 
 // playEcho answers each message with the same message, with these exceptions: to "env"
-// it answers with its environment; at "print" it also prints a line; at "die" it exits
-// with status 3.
+// it answers with its environment; at "print" it also prints a line; at "print after" it prints
+// one after the answer; at "die" it exits with status 3.
 func playEcho(conn protocol.Conn) int {
 	for {
 		body, err := conn.Read()
@@ -131,6 +131,9 @@ func playEcho(conn protocol.Conn) int {
 		}
 		if conn.Write(body) != nil {
 			return 0
+		}
+		if string(body) == `"print after"` {
+			fmt.Println("printed after the answer")
 		}
 	}
 }

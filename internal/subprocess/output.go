@@ -36,6 +36,8 @@ type outputReader struct {
 	streams [2]*outputStream
 	drained chan struct{} // closed when both pipes have ended
 
+	awaitFrames func() // returns when the frames that came so far are handled; nil: no need to wait
+
 	mu     sync.Mutex // held while reading and in sink, which keeps chunks in order
 	sink   func(stream string, chunk []byte)
 	recent []byte // the newest bytes of both streams as they came, at most twice maxTailBytes
@@ -92,10 +94,8 @@ func (o *outputReader) readUntilEnd(s *outputStream) {
 	for {
 		ended := false
 		err := raw.Read(func(fd uintptr) bool {
-			o.mu.Lock()
-			defer o.mu.Unlock()
 			var wouldBlock bool
-			wouldBlock, ended = o.readOnce(s, fd)
+			wouldBlock, ended = o.readAfterFrames(s, fd)
 			return !wouldBlock
 		})
 		// Any error but the deadline's means that the pipe was closed by close.
@@ -109,15 +109,45 @@ func (o *outputReader) readUntilEnd(s *outputStream) {
 	}
 }
 
-// readOnce reads from the pipe once, into the buffer. The caller holds mu.
-func (o *outputReader) readOnce(s *outputStream, fd uintptr) (wouldBlock, ended bool) {
+// readAfterFrames reads what is in the pipe, into the buffer, after the frames that were sent
+// before it are handled. It does not read what is written while it waits for them.
+func (o *outputReader) readAfterFrames(s *outputStream, fd uintptr) (wouldBlock, ended bool) {
+	size := maxChunkBytes
+	if o.awaitFrames != nil {
+		if size, ended = unreadBytesOf(int(fd)); size == 0 {
+			return !ended, ended
+		}
+		o.awaitFrames()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.readOnce(s, fd, size)
+}
+
+// unreadBytesOf returns how many bytes can be read from a pipe, and if there are none, whether
+// the pipe has ended.
+func unreadBytesOf(fd int) (n int, ended bool) {
+	for {
+		n, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
+		if n > 0 || err != nil {
+			return n, err != nil
+		}
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} //nolint:gosec // a descriptor is small
+		if _, err := unix.Poll(poll, 0); err == nil && poll[0].Revents&unix.POLLIN == 0 {
+			return 0, poll[0].Revents != 0
+		}
+	}
+}
+
+// readOnce reads from the pipe once, at most size bytes, into the buffer. The caller holds mu.
+func (o *outputReader) readOnce(s *outputStream, fd uintptr, size int) (wouldBlock, ended bool) {
 	if len(s.buffer) == maxChunkBytes {
 		o.flush(s) // a read into no room would look like the end of the pipe
 	}
 	if len(s.buffer) == cap(s.buffer) {
 		s.buffer = slices.Grow(s.buffer, min(maxChunkBytes-len(s.buffer), max(len(s.buffer), minReadBytes)))
 	}
-	n, err := unix.Read(int(fd), s.buffer[len(s.buffer):min(cap(s.buffer), maxChunkBytes)])
+	n, err := unix.Read(int(fd), s.buffer[len(s.buffer):min(cap(s.buffer), maxChunkBytes, len(s.buffer)+size)])
 	s.buffer = s.buffer[:len(s.buffer)+max(n, 0)]
 	switch {
 	case errors.Is(err, unix.EAGAIN):
@@ -163,6 +193,15 @@ func (o *outputReader) flush(s *outputStream) {
 	s.lastFlush = time.Now()
 }
 
+// flushBuffers passes to sink what was read so far.
+func (o *outputReader) flushBuffers() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.streams {
+		o.flush(s)
+	}
+}
+
 // drainPipes reads everything that is in both pipes and passes it to sink, without
 // waiting for more.
 func (o *outputReader) drainPipes() {
@@ -176,7 +215,7 @@ func (o *outputReader) drainPipes() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			for wouldBlock, ended := false, false; !wouldBlock && !ended; {
-				wouldBlock, ended = o.readOnce(s, fd)
+				wouldBlock, ended = o.readOnce(s, fd, maxChunkBytes)
 				o.flush(s)
 			}
 		})

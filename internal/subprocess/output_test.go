@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // DrainOutput passes on at once what the process wrote before its answer, without
@@ -39,6 +40,59 @@ func TestDrainOutputDoesNotWait(t *testing.T) {
 		mu.Unlock()
 		require.Equal(t, want, got)
 	}
+}
+
+// With OutputAfterFrames, text that a process prints after a frame is passed on when the frame is
+// handled, although the text can be read before that.
+func TestOutputAfterFramesWaitsUntilTheFrameIsHandled(t *testing.T) {
+	t.Parallel()
+	events := make(chan string, 10)
+	s := specForRole("echo")
+	s.OutputAfterFrames = true
+	s.Output = func(_ string, chunk []byte) { events <- string(chunk) }
+	p := startProcess(t, newSupervisor(t), s)
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	pipe, err := os.Open("/proc/" + strconv.Itoa(p.PID()) + "/fd/1")
+	require.NoError(t, err)
+	defer pipe.Close()
+
+	received, handle := make(chan struct{}), make(chan struct{})
+	go func() {
+		for {
+			if _, err := p.Read(); err != nil {
+				return
+			}
+			received <- struct{}{}
+			<-handle
+			events <- "frame"
+		}
+	}()
+	for range 20 {
+		require.NoError(t, p.Write([]byte(`"print after"`)))
+		<-received
+		require.Eventually(t, func() bool {
+			unread, err := unix.IoctlGetInt(int(pipe.Fd()), unix.TIOCINQ)
+			return err == nil && unread > 0 || len(events) > 0
+		}, testWaitTimeout, time.Millisecond)
+		handle <- struct{}{}
+		require.Equal(t, "frame", <-events)
+		require.Equal(t, "printed after the answer\n", <-events)
+	}
+}
+
+// Stop ends a process whose output waits for a frame that is never handled.
+func TestStopWithOutputThatWaitsForAFrame(t *testing.T) {
+	t.Parallel()
+	s := specForRole("echo")
+	s.OutputAfterFrames = true
+	p := startProcess(t, newSupervisor(t), s)
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	require.NoError(t, p.Write([]byte(`"print after"`)))
+	_, err = p.Read()
+	require.NoError(t, err)
+	require.NoError(t, p.Stop(t.Context()))
 }
 
 func TestFloodIsDrainedAndOnlyItsEndKept(t *testing.T) {

@@ -67,6 +67,10 @@ func (p *Process) ExitState() ExitState { return p.exit }
 // Spec.Output before it returns. It does not wait for more.
 func (p *Process) DrainOutput() { p.output.drainPipes() }
 
+// FlushOutput passes to Spec.Output what was read from the process's stdout and stderr pipes and
+// is held back to make larger chunks.
+func (p *Process) FlushOutput() { p.output.flushBuffers() }
+
 // LastOutput returns the last lines that the process printed to stdout and stderr, at
 // most 4 KiB.
 func (p *Process) LastOutput() string { return p.output.lastLines() }

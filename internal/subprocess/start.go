@@ -53,6 +53,11 @@ type Spec struct {
 	// once. The chunk may not be kept after the call. While a call blocks, the pipes
 	// fill up.
 	Output func(stream string, chunk []byte)
+
+	// OutputAfterFrames makes Output get a chunk only after the frames that the process sent
+	// before it are handled: the caller reads all frames in one goroutine, and has handled
+	// one when it reads the next. Not for a program with ConnectsBack.
+	OutputAfterFrames bool
 }
 
 // StandardEnvVars returns the environment variables that every subprocess gets: its
@@ -102,6 +107,13 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 		return nil, errors.Join(err, transport.Close())
 	}
 	defer pipes.Close()
+	if spec.OutputAfterFrames {
+		socket, err := newFrameSocket(transport.serverEnd)
+		if err != nil {
+			return nil, errors.Join(err, transport.Close(), out.close())
+		}
+		transport.serverEnd, out.awaitFrames = socket, socket.awaitHandled
+	}
 	p := &Process{
 		Conn: protocol.NewStream(transport.serverEnd, spec.MaxFrameBytes), socket: transport.serverEnd,
 		name: spec.Name, supervisor: s, output: out, enforced: enforcedWithoutCgroup(spec),

@@ -27,6 +27,7 @@ from assay.run.work import CURRENT_WORK, Work, current_sink, current_work, foreg
 from assay.sealing.pristine import Pristine
 from assay.wire.channel import Channel
 from assay.wire.memory_reserve import memory_reserve
+from assay.wire.process_output import call_before_process_start
 from assay.wire.sinks import DescriptorSink
 from assay.wire.stdio import StandardStreams
 from assay.wire.text_batcher import FlushTimer, TextBatcher
@@ -152,6 +153,7 @@ class Kernel:
         os.environ.setdefault("PLOTLY_RENDERER", "plotly_mimetype")
         lazy_ipython.host, lazy_ipython.make_shell = self, self._make_ipython_shell
         os.register_at_fork(after_in_child=self._after_user_fork)
+        call_before_process_start(lambda: current_sink().flush())
         for function in (display, update_display, clear_output, lazy_ipython.get_ipython):
             setattr(builtins, function.__name__, function)
         self.pristine = Pristine()

@@ -9,6 +9,7 @@ from time import monotonic, sleep
 
 from assay.wire.channel import make_stream_frame
 from assay.wire.memory_reserve import memory_reserve
+from assay.wire.process_output import await_pipes_read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,14 +53,18 @@ class TextBatcher:
             self._flush_timer.flush_later(self)
 
     def flush(self) -> None:
-        """Sends the text that was written so far to the server."""
-        if self._pieces:
-            self._channel.send_frames_from(self)
+        """Sends the text that was written so far to the server, after what child processes have written."""
+        await_pipes_read()
+        self._send()
 
     def close(self) -> None:
         """Sends the remaining text at the end of a run. Text that is written later belongs to no cell."""
-        self.flush()
+        self._send()
         self._cell_id = b""
+
+    def _send(self) -> None:
+        if self._pieces:
+            self._channel.send_frames_from(self)
 
     def take_frames(self) -> Iterator[bytes]:
         """Removes the text that was written so far and yields it as frames. Only the channel calls it."""
