@@ -1,9 +1,9 @@
 package router_test
 
 import (
+	"bytes"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -26,7 +26,7 @@ func TestStalledViewIsClosed(t *testing.T) {
 		h.attachUnreadPeer("kernel")
 		deaf, _ := h.attachView(7)
 		_, good := h.attachView(8)
-		text := strings.Repeat("x", 1<<20)
+		text := protocol.RawFrame{Stream: protocol.Stdout, CellID: "c", Text: bytes.Repeat([]byte("x"), 1<<20)}
 		const frames = router.MaxViewLagBytes>>20 + 10
 		seqs := make(chan int64, frames)
 		h.goroutines.Go(func() {
@@ -44,7 +44,7 @@ func TestStalledViewIsClosed(t *testing.T) {
 			}
 		})
 		for range frames {
-			require.NoError(t, h.peers["kernel"].conn.Write([]byte(`{"type":"kernel_stdio","active_cell":"c","stream":"stdout","data":"`+text+`"}`)))
+			require.NoError(t, h.peers["kernel"].conn.Write(protocol.AppendRawFrame(nil, text)))
 		}
 		<-deaf.Done()
 		require.ErrorContains(t, deaf.Err(), "too slow: more than 64 MiB were waiting")

@@ -65,10 +65,10 @@ func solveExamples(t *testing.T, python string) []solvedCase {
 	all, err := testcases.Load([]string{filepath.Join("..", "..", "testcases", "examples")}, testcases.Options{})
 	require.NoError(t, err)
 	answers := map[string]json.RawMessage{}
-	for kernel, selection := range map[string][]string{"python": nil, "elisp": {"--tag", "elisp"}, "jupyter:ir": {"--tag", "r"}} {
+	for kernel, more := range map[string][]string{"python": {"--pool", "2"}, "elisp": {"--tag", "elisp"}, "jupyter:ir": {"--tag", "r"}} {
 		dir := filepath.Join(t.TempDir(), "run")
 		args := []string{"run", filepath.Join("..", "..", "testcases", "examples"), "--agent", "oracle", "--kernel", kernel, "--python", python, "--out", dir}
-		out, err := exec.CommandContext(t.Context(), "assay", append(args, selection...)...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), "assay", append(args, more...)...).CombinedOutput()
 		if err != nil && os.Getenv("CI") != "true" && kernel != "python" {
 			t.Logf("NOT TESTED: cases of kernel %s: %s", kernel, out)
 			continue
