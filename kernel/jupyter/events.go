@@ -101,7 +101,7 @@ func (a *adapter) handleEvent(e kernelEvent) {
 	case e.err != nil:
 		printNotice(a.cfg.Stderr, "%v", e.err)
 	case e.stream != "":
-		a.handlePipeText(e.stream, e.text)
+		a.deliverText(e.stream, e.text)
 	default:
 		a.handleMessage(e.message)
 	}
@@ -145,17 +145,6 @@ func (a *adapter) handleStreamMessage(isOwn bool, fields lenientObject) {
 	} else if text != "" {
 		a.server.sendText(name, "", []byte(text)) // of a thread whose cell has ended
 	}
-}
-
-// handlePipeText handles text that the kernel process wrote to its stdout or stderr pipe. If
-// the kernel also reports such text in stream messages, the text is only kept in lastText,
-// since it may be the report of a crash.
-func (a *adapter) handlePipeText(stream string, text []byte) {
-	if a.current.task != nil && a.kernel.language.echoesDescriptors {
-		a.appendLastText(text)
-		return
-	}
-	a.deliverText(stream, text)
 }
 
 // appendLastText appends text to lastText and drops all but the newest maxLastTextBytes.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import os
 import reprlib
 import sys
 from itertools import islice
@@ -105,12 +106,18 @@ def describe_assigned_names() -> JSONAnswer:
     )
 
 
-def describe_descriptor_capture() -> JSONAnswer:
-    """Returns whether text written to descriptors 1 and 2 also comes as stream messages.
+def release_descriptors() -> JSONAnswer:
+    """Ends ipykernel's capture of descriptors 1 and 2: what is written there goes to the adapter's pipes again.
 
-    ipykernel captures the descriptors for that, and also writes the text to the original ones.
+    Text that ipykernel captures may come after the cell has ended, and its thread ends for ever at
+    a character that is split between two reads. Then whoever writes more is blocked.
     """
-    return JSONAnswer({"echoes": hasattr(sys.stdout, "_original_stdstream_copy")})
+    for descriptor, stream in ((1, sys.stdout), (2, sys.stderr)):
+        original = getattr(stream, "_original_stdstream_copy", None)
+        if original is not None:
+            stream._should_watch = False
+            os.dup2(original, descriptor)  # closes the captured pipe, which ends the thread
+    return JSONAnswer({})
 
 
 def describe_globals() -> JSONAnswer:

@@ -25,8 +25,8 @@ var rSummarySource string
 type languageSupport struct {
 	name, version string // from the kernel_info_reply
 
-	// setupRequest is run when the kernel has started. The value of its expression is
-	// {"echoes": bool}; see echoesDescriptors. nil: nothing is run.
+	// setupRequest is run when the kernel has started. Its expression must have a value. nil:
+	// nothing is run.
 	setupRequest *executeRequest
 
 	// globalsRequest returns the request to describe a global, or all globals if key is
@@ -37,10 +37,6 @@ type languageSupport struct {
 	// assignedExpression is the user_expression for the names that a cell has assigned,
 	// an object with fields of a cell_result. Empty: the language has none.
 	assignedExpression string
-
-	// echoesDescriptors says that text written to the kernel's stdout and stderr also comes
-	// as stream messages.
-	echoesDescriptors bool
 
 	// needsWakeUp says that SIGINT does not wake the kernel's event loop, so that a cell in an await
 	// would not notice it without a message.
@@ -94,7 +90,7 @@ func pythonLanguageSupport() languageSupport {
 		setupRequest: &executeRequest{
 			Code:        fmt.Sprintf("exec(%s, vars(%s.setdefault('%s', %s)))", jsonStringLiteral(pythonHelperSource), sysModules, helperModule, newModule),
 			Silent:      true,
-			Expressions: map[string]string{answerExpressionKey: helperReference + ".describe_descriptor_capture()"},
+			Expressions: map[string]string{answerExpressionKey: helperReference + ".release_descriptors()"},
 		},
 		globalsRequest:     pythonGlobalsRequest,
 		assignedExpression: helperReference + ".describe_assigned_names()",

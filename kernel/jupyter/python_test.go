@@ -129,6 +129,17 @@ func TestPythonSubprocessTextIsNotDuplicated(t *testing.T) {
 	require.Equal(t, "drei ä\n", streamText(t, frames, protocol.Stderr))
 }
 
+// ipykernel's own capture of descriptors ends at a character that is split between two reads of
+// 1,000 bytes, and what its stdout has as fileno() it does not capture.
+func TestPythonTextOfSubprocessesIsComplete(t *testing.T) {
+	t.Parallel()
+	k := startPythonKernel(t)
+	frames := k.runCell("import os, subprocess, sys\nos.system(\"printf 'x%.0sä' $(seq 100000)\")")
+	require.Equal(t, strings.Repeat("xä", 100000), streamText(t, frames, protocol.Stdout))
+	frames = k.runCell("subprocess.run(['echo', 'by fileno'], stdout=sys.stdout, check=True)")
+	require.Contains(t, streamText(t, frames, protocol.Stdout), "by fileno\n")
+}
+
 func TestPythonLargeTextIsComplete(t *testing.T) {
 	t.Parallel()
 	k := startPythonKernel(t)

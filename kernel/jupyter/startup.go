@@ -111,15 +111,10 @@ func (k *kernel) runLanguageSetup(ctx context.Context) error {
 		return err
 	}
 	done := parseExecuteReply(m.content)
-	answer := done.Expressions[answerExpressionKey].Data["application/json"]
-	if answer == nil {
+	if done.Expressions[answerExpressionKey].Data["application/json"] == nil {
 		printNotice(k.console, "the kernel %s cannot run the code that summaries need: %s", k.spec.Name, newRaisedError(done.EName, done.EValue, nil).summaryLine())
 		k.language = languageSupport{name: k.language.name, version: k.language.version}
-		return nil
 	}
-	var helperState struct{ Echoes bool }
-	_ = json.Unmarshal(answer, &helperState) // helper.py writes valid JSON
-	k.language.echoesDescriptors = helperState.Echoes
 	return nil
 }
 
