@@ -3,7 +3,7 @@
 DEADCODE := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run packages test nightly lint bench ci build web weblint
+.PHONY: help run packages test nightly lint bench ci cilint citest build web weblint
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -34,10 +34,10 @@ nightly: ## run the tests that are too long for CI and write docs/NIGHTLY.md
 
 lint: ## run the linters, look for dead code, misspelled words and what the formatters would change
 	.ci/packages codespell
-	$(GOLANGCI) run ./...
+	GOGC=400 $(GOLANGCI) run ./...
 	cd deploy && $(GOLANGCI) run --config ../.golangci.yml ./...
 	$(GOLANGCI) fmt --diff ./...
-	.ci/nothing $(DEADCODE) -test -tags bench ./...
+	GOGC=400 .ci/nothing $(DEADCODE) -test -tags bench ./...
 	codespell .
 
 bench: ## measure, side by side, and write docs/BENCHMARKS.md
@@ -46,5 +46,12 @@ bench: ## measure, side by side, and write docs/BENCHMARKS.md
 	go test -tags bench ./bench -run '^TestBench$$' -timeout 60m -v -args -out "$(CURDIR)/docs/BENCHMARKS.md"
 
 ci: packages ## what CI runs: the linters, and all tests with the longest ones shortened or left to nightly
-	$(MAKE) --output-sync -j 2 weblint lint build
+	.ci/node .ci/web packages
+	$(MAKE) build
+	$(MAKE) -j 2 cilint citest
+
+cilint: # uses the time in which the tests wait
+	nice $(MAKE) weblint lint
+
+citest:
 	.ci/tests -short | .ci/summarise
