@@ -100,6 +100,12 @@ class Channel:
         self._outbox.append(source)
         self._drain_outbox()
 
+    def await_written(self) -> None:
+        """Waits until what other threads have sent is written to the socket."""
+        if self._writing_thread != get_ident():
+            with self._write_lock:
+                pass
+
     def _drain_outbox(self) -> None:
         """Writes the frames in the outbox, unless the calling thread is writing them already."""
         this_thread = get_ident()

@@ -53,9 +53,13 @@ class TextBatcher:
             self._flush_timer.flush_later(self)
 
     def flush(self) -> None:
-        """Sends the text that was written so far to the server, after what child processes have written."""
+        """Sends the text that was written so far to the server, after what child processes have written.
+
+        Returns when the text is on its way, also if another thread sends it.
+        """
         await_pipes_read()
         self._send()
+        self._channel.await_written()
 
     def close(self) -> None:
         """Sends the remaining text at the end of a run. Text that is written later belongs to no cell."""
