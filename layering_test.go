@@ -51,7 +51,7 @@ kernel/python:
 kernel/elisp:
 kernel/jupyter:        internal/protocol
 agent:                 internal/subprocess internal/sandbox internal/protocol
-agent/mcp +http:       agent/builtin agent/builtin/tools internal/model internal/protocol
+agent/mcp +http:       agent/builtin agent/builtin/tools internal/model internal/peers internal/protocol
 agent/builtin/oracle:  agent/builtin agent/builtin/tools agent/builtin/render internal/model internal/model/script internal/protocol
 agent/builtin/tools:   agent/builtin agent/builtin/render internal/model internal/protocol
 agent/builtin/blocks:  agent/builtin agent/builtin/render agent/builtin/markdown internal/model internal/protocol
@@ -68,7 +68,8 @@ testcases/grading/pyvalue/pyvaluetest: testcases/grading/pyvalue
 
 internal/client +http: internal/protocol
 internal/notebook:     internal/protocol
-internal/subprocess:   internal/sandbox internal/protocol
+internal/peers:        internal/sandbox
+internal/subprocess:   internal/peers internal/sandbox internal/protocol
 internal/subprocess/subprocesstest: internal/subprocess internal/sandbox
 internal/trace:        internal/protocol
 internal/trace/flow:   internal/trace internal/protocol

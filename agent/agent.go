@@ -43,6 +43,10 @@ type Config struct {
 
 	// Output, if set, gets what the agent prints; see [subprocess.Spec].
 	Output func(stream string, chunk []byte)
+
+	// OnForbidden, if set, is called when the agent tried to connect to where it may not; see
+	// [subprocess.Spec].
+	OnForbidden func(what string)
 }
 
 // Agent is a running agent and the [protocol.Conn] to it. The caller must Stop it. Its
@@ -65,6 +69,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 	proc, err := sup.Start(subprocess.Spec{
 		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: agentEnvironment(cfg),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, Sandbox: plan, MaxProcesses: cfg.Sandbox.MaxProcesses(),
+		OnForbidden: cfg.OnForbidden,
 	})
 	if err != nil {
 		return nil, err

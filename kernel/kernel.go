@@ -101,6 +101,10 @@ type Config struct {
 
 	// Output, if set, gets what the kernel process prints while no cell runs.
 	Output func(stream string, chunk []byte)
+
+	// OnForbidden, if set, is called when code in the kernel tried to connect to where it may
+	// not; see [subprocess.Spec].
+	OnForbidden func(what string)
 }
 
 // Kernel is a running kernel process and the [protocol.Conn] to it. The caller must call Stop

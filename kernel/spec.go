@@ -15,6 +15,7 @@ func (k *Kernel) processSpec(cfg Config, fork *poolForker) (subprocess.Spec, err
 	spec := subprocess.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: kernelEnvironment(cfg),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, MaxProcesses: cfg.Sandbox.MaxProcesses(),
+		OnForbidden: cfg.OnForbidden,
 	}
 	readPaths := cfg.ReadPaths
 	switch {

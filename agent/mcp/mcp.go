@@ -102,7 +102,7 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	}
 	s := newToolServer(agent, task, cfg)
 	var serving sync.WaitGroup
-	serving.Go(func() { s.serve(listener) })
+	serving.Go(func() { s.serve(guard(listener, cfg.Log)) })
 	err = agent.Run(ctx, work)
 	s.stop()
 	serving.Wait()

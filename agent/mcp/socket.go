@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"assay/internal/peers"
 	"assay/internal/protocol"
 )
 
@@ -44,6 +46,14 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 		return nil, fmt.Errorf("serve clients: %w", err)
 	}
 	return listener, nil
+}
+
+// guard returns a listener that refuses kernels and the agents of other sessions, which could run
+// cells and submit in the name of this agent.
+func guard(listener net.Listener, log *slog.Logger) net.Listener {
+	return peers.ForChild().Listen(listener, func(_ peers.Peer, why error) {
+		log.Warn("a connection was refused", "error", why)
+	})
 }
 
 // webSocketStream is a WebSocket as a stream of lines, which the SDK's transport over streams

@@ -197,3 +197,40 @@ assert "` + testToken[1:] + `" not in run_cell("import os\nprint(dict(os.environ
 	require.Empty(t, c.agent.itemsMatching(hasType("agent_error")))
 	s.stop(t)
 }
+
+// Code in a kernel or an agent cannot reach the server, in either mode, over TCP: not by an
+// address of this machine, not from a process that has left its group, not with the token. Each
+// connection is counted.
+func TestServer_RefusesItsOwnChildren(t *testing.T) {
+	t.Parallel()
+	for _, token := range []string{"", testToken} {
+		s := startServe(t, serveConfig{token: token, args: []string{"--network", "on"}})
+		c := s.connectView(t, "default")
+		code := `import os, subprocess, sys
+program = """
+import sys, urllib.request
+try:
+    print('LEAK', urllib.request.urlopen(sys.argv[1] + '/api/sessions?token=' + sys.argv[2], timeout=60).read())
+except Exception as error:
+    print('REFUSED', error)
+"""
+arguments = [sys.executable, '-c', program, '` + s.url + `', '` + s.token + `']
+subprocess.run(arguments)
+subprocess.run(arguments, start_new_session=True)
+print('END')`
+		c.runNewCell(t, 0, code)
+		c.agent.awaitItem(t, "the end of the code", hasTypeAndText("kernel_stdio", "END"))
+		_, printed := s.get(t, "/api/sessions/default/trace?type=kernel_stdio&token="+s.token)
+		require.Equal(t, 2, strings.Count(printed, "REFUSED"), printed)
+		require.NotContains(t, printed, "LEAK")
+
+		c.queryAgent(`import subprocess, sys
+print(subprocess.run([sys.executable, '-c', "import sys, urllib.request; urllib.request.urlopen(sys.argv[1])", '` + s.url + `/healthz']).returncode, file=sys.stderr)`)
+		c.agent.awaitItem(t, "the end of the work", isAgentDone)
+		_, forbidden := s.get(t, "/api/sessions/default/trace?type=forbidden&token="+s.token)
+		require.Equal(t, 2, strings.Count(forbidden, `"child":"kernel"`), forbidden)
+		require.Equal(t, 1, strings.Count(forbidden, `"child":"agent"`), forbidden)
+		require.Equal(t, 3, strings.Count(forbidden, `"note":"tamper"`), forbidden)
+		s.stop(t)
+	}
+}

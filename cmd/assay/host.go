@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"assay/eval/attempt"
 	"assay/eval/runs"
 	"assay/internal/limiter"
+	"assay/internal/peers"
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
 	"assay/kernel"
@@ -97,6 +99,18 @@ func (p *cli) newHost(ctx context.Context, flags *kernelAndAgentFlags) (*kernelA
 		return nil, errors.Join(err, supervisor.Close())
 	}
 	return h, nil
+}
+
+// guard returns a listener in front of ln that refuses kernels and agents, and all that they start,
+// of this host and of other servers.
+func (h *kernelAndAgentHost) guard(ln net.Listener) net.Listener {
+	return peers.ForServer().Listen(ln, func(peer peers.Peer, why error) {
+		if peer == (peers.Peer{}) {
+			h.p.newLogger().Warn("a connection was refused", "error", why)
+			return
+		}
+		h.supervisor.ReportForbidden(peer, "a connection to the server at "+ln.Addr().String())
+	})
 }
 
 // agentOnlyPath returns a path that only agents receive. A kernel knows the temporary

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"assay/internal/model/endpoint"
 	modelopen "assay/internal/model/open"
 	"assay/internal/model/replay"
+	"assay/internal/peers"
 )
 
 // openModel opens the model with that name and the settings of --model-arg.
@@ -173,8 +175,22 @@ func (h *kernelAndAgentHost) startLimiter() (err error) {
 		return nil
 	}
 	h.flags.builtin.limiterSocket = h.agentOnlyPath("model")
-	h.modelLimiter, err = limiter.Listen(h.flags.builtin.limiterSocket, h.flags.maxModelCalls)
+	h.modelLimiter, err = limiter.Listen(h.flags.builtin.limiterSocket, h.flags.maxModelCalls, h.isAgent)
 	return err
+}
+
+// isAgent reports whether the peer of a connection is an agent of this host. Any other peer is
+// reported: a cell may not take the slots of the agents.
+func (h *kernelAndAgentHost) isAgent(conn net.Conn) bool {
+	peer, err := peers.ForServer().PeerOf(conn)
+	if err != nil {
+		return false
+	}
+	if h.supervisor.NameOf(peer) == "agent" {
+		return true
+	}
+	h.supervisor.ReportForbidden(peer, "a connection to the limiter of model calls")
+	return false
 }
 
 // closeLimiter stops the limiter, if there is one.

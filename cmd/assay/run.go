@@ -146,7 +146,7 @@ func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags,
 	} else if err != nil {
 		return none, exit.BrokenError(err)
 	}
-	ui, err := p.startUI(ctx, &f.ui, folder.Dir)
+	ui, err := h.startUI(ctx, &f.ui, folder.Dir)
 	if err != nil {
 		return none, errors.Join(err, folder.Close())
 	}

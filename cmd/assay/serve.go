@@ -166,7 +166,7 @@ func (s *serveHost) run(ctx context.Context, ln net.Listener, caseRuns []caseSeq
 			cancel(startErr)
 		}
 	})
-	err := s.server.Run(ctx, ln)
+	err := s.server.Run(ctx, s.host.guard(ln))
 	cancel(err)
 	starting.Wait()
 	return errors.Join(err, startErr)

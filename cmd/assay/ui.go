@@ -61,11 +61,11 @@ type runUIServer struct {
 
 // startUI starts the server of the flags. runDir is the folder of the run; the server
 // also shows other runs beside it. The caller must stop the result.
-func (p *cli) startUI(ctx context.Context, f *uiFlags, runDir string) (*runUIServer, error) {
+func (h *kernelAndAgentHost) startUI(ctx context.Context, f *uiFlags, runDir string) (*runUIServer, error) {
 	if f.addr == "" {
 		return &runUIServer{}, nil
 	}
-	cfg := f.serverConfig(p)
+	cfg := f.serverConfig(h.p)
 	cfg.RunsDir = filepath.Dir(runDir)
 	web, err := server.New(cfg)
 	if err != nil {
@@ -75,8 +75,8 @@ func (p *cli) startUI(ctx context.Context, f *uiFlags, runDir string) (*runUISer
 	if err != nil {
 		return nil, err
 	}
-	_, _ = fmt.Fprintf(p.stderr, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(runDir)))
-	return serveUI(ctx, web, ln), nil
+	_, _ = fmt.Fprintf(h.p.stderr, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(runDir)))
+	return serveUI(ctx, web, h.guard(ln)), nil
 }
 
 // serveUI serves until stop, not until ctx ends: the page shows how an interrupted run

@@ -63,7 +63,7 @@ type Attempt struct {
 	Trace         string   `json:"trace"`          // trace.jsonl
 	Files         []string `json:"files"`          // all files of the attempt
 
-	TamperSignals int `json:"tamper"`        // completion markers in places where they mean nothing, and misused ids
+	TamperSignals int `json:"tamper"`        // completion markers in places where they mean nothing, misused ids, forbidden connections
 	Interventions int `json:"interventions"` // changes and messages by people at consoles
 
 	// Enforced says what was enforced for the attempt's processes. A key is true if it held for every

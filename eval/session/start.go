@@ -59,7 +59,7 @@ func (s *Session) startChildren(ctx context.Context) error {
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.childOutput.newChildSink("kernel")
+	cfg.Output, cfg.OnForbidden = s.childOutput.newChildSink("kernel"), s.forbiddenRecorder("kernel")
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.childOutput.flushChild("kernel")
@@ -83,7 +83,7 @@ func (s *Session) startKernel(ctx context.Context) error {
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output = s.childOutput.newChildSink("agent")
+	cfg.Output, cfg.OnForbidden = s.childOutput.newChildSink("agent"), s.forbiddenRecorder("agent")
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.childOutput.flushChild("agent")
@@ -100,6 +100,28 @@ func (s *Session) startAgent(ctx context.Context) error {
 		s.reportAgentExit(a)
 	})
 	return nil
+}
+
+// TypeForbidden is the type of the trace entry about something that the code in a child tried to
+// connect to and may not; its note is [trace.NoteTamper]. See [Forbidden].
+const TypeForbidden = "forbidden"
+
+// Forbidden is the JSON body of a trace entry of type [TypeForbidden].
+type Forbidden struct {
+	Type  string `json:"type"`
+	Child string `json:"child"` // "kernel" or "agent"
+	What  string `json:"what"`  // such as "a connection to the page"
+}
+
+// forbiddenRecorder returns a function that records what the child of this name tried.
+func (s *Session) forbiddenRecorder(child string) func(what string) {
+	return func(what string) {
+		body, err := protocol.Marshal(Forbidden{Type: TypeForbidden, Child: child, What: what})
+		if err != nil {
+			return // never: it is two strings
+		}
+		s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: TypeForbidden}, Body: body, Note: trace.NoteTamper})
+	}
 }
 
 // reportExit waits until the process of a child has exited, writes the rest of its output,

@@ -27,6 +27,7 @@ const acceptRetryDelay = 10 * time.Millisecond
 // is safe for concurrent use. The caller of Listen must Close it.
 type Limiter struct {
 	listener   net.Listener
+	isAdmitted func(net.Conn) bool
 	goroutines sync.WaitGroup // acceptLoop, and a serve per connection
 
 	mu        sync.Mutex
@@ -36,9 +37,10 @@ type Limiter struct {
 	queue     []net.Conn        // connections that wait for one, oldest first
 }
 
-// Listen returns a Limiter that grants slots on a new Unix socket at path. It fails if slots is
-// less than 1, or if path exists or cannot be created.
-func Listen(path string, slots int) (*Limiter, error) {
+// Listen returns a Limiter that grants slots on a new Unix socket at path, to clients for whose
+// connection isAdmitted returns true. The others are disconnected. It fails if slots is less than
+// 1, or if path exists or cannot be created.
+func Listen(path string, slots int, isAdmitted func(net.Conn) bool) (*Limiter, error) {
 	if slots < 1 {
 		return nil, fmt.Errorf("limiter: want at least 1 slot, found %d", slots)
 	}
@@ -46,7 +48,7 @@ func Listen(path string, slots int) (*Limiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the limiter: %w", err)
 	}
-	l := &Limiter{listener: listener, freeSlots: slots, granted: map[net.Conn]bool{}}
+	l := &Limiter{listener: listener, isAdmitted: isAdmitted, freeSlots: slots, granted: map[net.Conn]bool{}}
 	l.goroutines.Go(l.acceptLoop)
 	return l, nil
 }
@@ -79,6 +81,10 @@ func (l *Limiter) acceptLoop() {
 		}
 		if err != nil { // the client is gone already, or this process has too many open files
 			<-time.After(acceptRetryDelay)
+			continue
+		}
+		if !l.isAdmitted(conn) {
+			_ = conn.Close()
 			continue
 		}
 		if l.enqueue(conn) {

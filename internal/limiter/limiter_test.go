@@ -22,6 +22,8 @@ import (
 // to be killed.
 const socketEnvVar = "LIMITER_TEST_SOCKET"
 
+func admitAll(net.Conn) bool { return true }
+
 func TestMain(m *testing.M) {
 	if path := os.Getenv(socketEnvVar); path != "" {
 		if _, err := limiter.AcquireSlot(context.Background(), path); err != nil {
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 func startLimiter(t *testing.T, slots int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "limiter")
-	l, err := limiter.Listen(path, slots)
+	l, err := limiter.Listen(path, slots, admitAll)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return path
@@ -144,7 +146,7 @@ func TestKilledProcessReleasesItsSlot(t *testing.T) {
 func TestAcquireFailsAfterClose(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "limiter")
-	l, err := limiter.Listen(path, 1)
+	l, err := limiter.Listen(path, 1, admitAll)
 	require.NoError(t, err)
 	release, err := limiter.AcquireSlot(t.Context(), path)
 	require.NoError(t, err)
@@ -158,6 +160,6 @@ func TestAcquireFailsAfterClose(t *testing.T) {
 
 func TestListenRefusesLessThanOneSlot(t *testing.T) {
 	t.Parallel()
-	_, err := limiter.Listen(filepath.Join(t.TempDir(), "limiter"), 0)
+	_, err := limiter.Listen(filepath.Join(t.TempDir(), "limiter"), 0, admitAll)
 	require.ErrorContains(t, err, "want at least 1 slot, found 0")
 }

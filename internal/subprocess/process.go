@@ -32,11 +32,12 @@ const (
 // after it has exited.
 type Process struct {
 	protocol.Conn
-	name       string // Spec.Name
-	supervisor *Supervisor
-	handle     processHandle
-	socket     io.ReadWriteCloser // what Conn reads and writes
-	output     *outputReader
+	name        string // Spec.Name
+	supervisor  *Supervisor
+	handle      processHandle
+	socket      io.ReadWriteCloser // what Conn reads and writes
+	output      *outputReader
+	onForbidden func(what string) // Spec.OnForbidden; may be nil
 
 	cgroupDir string             // its cgroup (version 2); empty: none
 	pidsLimit *sandbox.PidsLimit // nil: no cgroup limits its number of processes
@@ -224,6 +225,7 @@ func (p *Process) stopAndCleanUp(ctx context.Context) error {
 	}
 	p.signalGroup(syscall.SIGKILL)
 	<-p.exited
+	p.supervisor.removeLive(p)
 	err = errors.Join(err, p.output.close())
 	<-p.output.drained
 	return errors.Join(err, p.removeCgroups())

@@ -54,6 +54,11 @@ type Spec struct {
 	// fill up.
 	Output func(stream string, chunk []byte)
 
+	// OnForbidden, if set, is called with what the process, or one that it has started, tried to
+	// connect to and may not, such as the socket of another subprocess. It may be called at
+	// any time until the process is stopped, and must not block.
+	OnForbidden func(what string)
+
 	// OutputAfterFrames makes Output get a chunk only after the frames that the process sent
 	// before it are handled: the caller reads all frames in one goroutine, and has handled
 	// one when it reads the next. Not for a program with ConnectsBack.
@@ -92,6 +97,7 @@ func (s *Supervisor) Start(spec Spec) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	s.notifyCleanupHelper(noteGroupStarted, p.PID())
+	s.addLive(p)
 	go p.output.readBothPipes()
 	go p.waitAndReap()
 	return p, nil
@@ -116,11 +122,14 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	}
 	p := &Process{
 		Conn: protocol.NewStream(transport.serverEnd, spec.MaxFrameBytes), socket: transport.serverEnd,
-		name: spec.Name, supervisor: s, output: out, enforced: enforcedWithoutCgroup(spec),
+		name: spec.Name, supervisor: s, output: out, onForbidden: spec.OnForbidden, enforced: enforcedWithoutCgroup(spec),
 		exited: make(chan struct{}),
 	}
 	if err := p.spawn(spec, transport, pipes); err != nil {
 		return nil, errors.Join(err, transport.Close(), out.close())
+	}
+	if conn, ok := transport.serverEnd.(*connectBackConn); ok {
+		conn.admitOnly(p.PID())
 	}
 	p.limitProcessCount(spec.MaxProcesses)
 	return p, transport.closeSubprocessEnd()

@@ -85,6 +85,9 @@ type Supervisor struct {
 	helperPipe io.WriteCloser // the cleanup helper's standard input
 	helperGone bool           // writing to it has failed, and this was logged
 
+	liveMu sync.Mutex
+	live   map[*Process]bool // started and not stopped
+
 	loggedMu       sync.Mutex
 	loggedFailures map[string]bool // kinds of failure already logged by reportUnenforced
 }
@@ -108,7 +111,7 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the temporary folder: %w", err)
 	}
-	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, loggedFailures: map[string]bool{}}
+	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, live: map[*Process]bool{}, loggedFailures: map[string]bool{}}
 	// Descriptors that a shell left open are not for subprocesses. Linux before 5.11
 	// refuses this, and subprocesses then inherit them.
 	_ = unix.CloseRange(firstExtraFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/peers"
 )
 
 // socketBufferBytes is the buffer size, in bytes, of each direction of a subprocess's
@@ -73,6 +75,7 @@ type connectBackConn struct {
 	listener *net.UnixListener
 	folder   string
 	accept   func() (net.Conn, error) // accepts once; later calls return the same
+	pid      int                      // of the subprocess, which alone may connect; set before accept is called
 }
 
 // SocketsDir returns the folder that contains the Unix sockets to which subprocesses
@@ -95,10 +98,33 @@ func (s *Supervisor) listenForConnectBack() (*connectBackConn, error) {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	a.accept = sync.OnceValues(func() (net.Conn, error) {
-		conn, err := a.listener.Accept()
+		conn, err := a.acceptSubprocess(s)
 		return conn, errors.Join(err, a.stopListening())
 	})
 	return a, nil
+}
+
+// admitOnly sets the id of the process that may connect.
+func (a *connectBackConn) admitOnly(pid int) { a.pid = pid }
+
+// acceptSubprocess waits until the subprocess connects. Any other process that does, such as a
+// cell of another session that looks for sockets in /proc/net/unix, is refused and reported.
+func (a *connectBackConn) acceptSubprocess(s *Supervisor) (net.Conn, error) {
+	for {
+		conn, err := a.listener.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		peer, err := peers.ForServer().PeerOf(conn)
+		if err == nil && peer.PID == a.pid {
+			return conn, nil
+		}
+		_ = conn.Close()
+		if errors.Is(err, peers.ErrGone) {
+			continue
+		}
+		s.ReportForbidden(peer, "a connection to the socket of another kernel")
+	}
 }
 
 func (a *connectBackConn) path() string { return filepath.Join(a.folder, "s") }

@@ -36,6 +36,38 @@ func TestProcessConnectsBack(t *testing.T) {
 	require.Error(t, p.SendFiles([]byte(`{}`), os.Stdin), "files go over a socketpair only")
 }
 
+// A process that finds the socket in /proc/net/unix and connects before the subprocess does not
+// take its place, and its own session learns of it.
+func TestOnlyTheSubprocessConnectsBack(t *testing.T) {
+	t.Parallel()
+	sup := newSupervisor(t)
+	goFile := filepath.Join(t.TempDir(), "go")
+	s := specConnectingBack("caller")
+	s.Argv = append([]string{"sh", "-c", `until [ -e "$0" ]; do sleep 0.01; done; exec "$@"`, goFile}, s.Argv...)
+	victim := startProcess(t, sup, s)
+	sockets, err := filepath.Glob(filepath.Join(sup.SocketsDir(), "*", "s"))
+	require.NoError(t, err)
+	require.Len(t, sockets, 1)
+
+	tried := make(chan string, 1)
+	intruder := specForRole("caller")
+	intruder.Argv = append([]string{"sh", "-c", `"$1" "$2" & wait`, "sh"}, intruder.Argv[0], sockets[0])
+	intruder.OnForbidden = func(what string) { tried <- what }
+	startProcess(t, sup, intruder)
+	ready := make(chan error, 1)
+	go func() {
+		_, err := victim.AwaitReady(t.Context(), testWaitTimeout)
+		ready <- err
+	}()
+	require.Equal(t, "a connection to the socket of another kernel", <-tried)
+	require.NoError(t, os.WriteFile(goFile, nil, 0o600))
+	require.NoError(t, <-ready)
+	require.NoError(t, victim.Write([]byte(`"env"`)))
+	env, err := victim.Read()
+	require.NoError(t, err)
+	require.Contains(t, string(env), roleEnvVar+"=caller")
+}
+
 func TestProcessDiesBeforeItConnectsBack(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, newSupervisor(t), specConnectingBack("early exit"))
