@@ -287,7 +287,7 @@ export interface AttemptLine {
   trace?: string;
   /** all files of the attempt */
   files?: readonly string[];
-  /** completion markers in places where they mean nothing, and misused ids */
+  /** completion markers in places where they mean nothing, misused ids, forbidden connections */
   tamper?: number;
   /** changes and messages by people at consoles */
   interventions?: number;
