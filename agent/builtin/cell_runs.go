@@ -38,8 +38,8 @@ func newCellRunTracker() *cellRunTracker {
 
 // expectRun registers a run of a cell and must be called before the run is requested. cellID
 // is "" if the same request creates the cell; the caller must then call assignCell when it
-// knows the cell's id. If the request is refused, or
-// the caller stops waiting for the result, the caller must call abandonRun.
+// knows the cell's id. If the request is refused, or the caller stops waiting for the result, the
+// caller must call abandonRun.
 func (t *cellRunTracker) expectRun(cellID string) *expectedRun {
 	t.mu.Lock()
 	defer t.mu.Unlock()
