@@ -3,7 +3,7 @@
 DEADCODE := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run packages test nightly lint bench ci cilint citest build web weblint
+.PHONY: help run packages test adversary nightly lint bench ci cilint citest build web weblint
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -19,6 +19,9 @@ packages: ## install what the tests need, from Debian's packages
 
 test: packages ## run all tests, with the race detector; installs what they need
 	.ci/tests | .ci/summarise
+
+adversary: ## run hostile scripts, of which none may pass its case
+	go test ./cmd/assay -run '^TestAdversary$$' -count=1 -v
 
 web: ## build the page, web/dist, from its sources
 	.ci/packages node=nodejs npm=npm

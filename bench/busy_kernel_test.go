@@ -51,7 +51,7 @@ func newBusyKernelRequester(t *testing.T, requests int) *requester {
 	s := newBareSession(t)
 	s.attachDocument(contextCellCount)
 	ours, theirs := socketPair(t)
-	_, err := s.router.AttachKernel(ours, false)
+	_, err := s.router.AttachKernel(ours, protocol.Ready{})
 	require.NoError(t, err)
 	came := make(chan struct{}, requests)
 	runTasksUntilCleanup(t, []protocol.Conn{theirs}, func() { readWithoutAnswering(theirs, came) })

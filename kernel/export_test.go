@@ -60,3 +60,6 @@ func (e *Emacs) KernelCommand() []string { return e.kernelCommand() }
 // ReadPaths returns the files and folders that a sandboxed Emacs Lisp kernel must be able to
 // read.
 func (e *Emacs) ReadPaths() []string { return e.readPaths }
+
+// PipConfigPath exports pipConfigPath, which finds the user's configuration of pip.
+var PipConfigPath = pipConfigPath //nolint:gochecknoglobals // an export for tests

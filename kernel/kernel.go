@@ -22,6 +22,7 @@
 // # Stopping a run
 //
 //	stop_cell sent ──RepeatStopDelay (1 s)──▶ sent again ──StuckTimeout (5 s)──▶ stuck
+//	                                          (with SIGINT, if the kernel does not come with Assay)
 //
 // A stuck kernel is killed if [Config.OnStuck] says so. An Emacs Lisp kernel cannot read
 // while it runs code; it is interrupted by a signal at once and then every second.
@@ -53,6 +54,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"assay/internal/protocol"
@@ -116,7 +118,8 @@ type Kernel struct {
 
 	proc        *subprocess.Process
 	stopTracker *stopTracker
-	interrupter *interrupter // nil: the kernel reads while it runs code, and interrupts itself
+	interrupter *interrupter    // nil: the kernel reads while it runs code, and interrupts itself
+	completer   *frameCompleter // nil: the kernel comes with Assay
 	merger      *outputMerger
 	onStuck     func(reason string) bool // may be nil
 
@@ -162,6 +165,9 @@ func startForkedOrCold(ctx context.Context, sup *subprocess.Supervisor, cfg Conf
 	}
 	k.merger = newOutputMerger(cfg, k.emitFrame)
 	k.stopTracker = newStopTracker(k.resendStopCell, k.killStuck)
+	if cfg.Command != nil {
+		k.completer = newFrameCompleter(k.stopTracker.isStopping)
+	}
 	spec, err := k.processSpec(cfg, fork)
 	if err != nil {
 		return nil, err
@@ -253,6 +259,10 @@ func (k *Kernel) writeUntracked(body []byte) error {
 // still call Stop.
 func (k *Kernel) Kill() { k.proc.Kill() }
 
+// Freeze keeps the kernel and everything that it has started from running until thaw is called; see
+// [subprocess.Process.Freeze]. Requests to it must wait until then.
+func (k *Kernel) Freeze() (thaw func()) { return k.proc.Freeze() }
+
 // Close closes the kernel's socket, which makes the kernel exit. It does not wait for the
 // exit.
 func (k *Kernel) Close(code protocol.CloseCode, reason string) error {
@@ -284,6 +294,9 @@ func (k *Kernel) readSocket() {
 			k.proc.DrainOutput()
 			k.readErr = k.connectionEndError(err)
 			return
+		}
+		if k.completer != nil {
+			frame = k.completer.complete(frame)
 		}
 		k.handleFrame(frame)
 	}
@@ -349,10 +362,14 @@ func (k *Kernel) connectionEndError(err error) error {
 }
 
 // resendStopCell sends a stop_cell to the kernel again, and adds a line that says so to the text
-// of the cell's run.
+// of the cell's run. A kernel that does not come with Assay gets a SIGINT too, since it may know no
+// other interrupt.
 func (k *Kernel) resendStopCell(order pendingStop) {
 	k.merger.addLineToRun(order.target.cellID, fmt.Sprintf("[the run has not stopped for %v: it is interrupted again]\n", RepeatStopDelay))
 	_ = k.writeUntracked(order.message) // fails if the kernel has died
+	if k.completer != nil {
+		_ = k.proc.Signal(syscall.SIGINT) // as above
+	}
 }
 
 // killStuck calls Config.OnStuck for a run that did not stop within StuckTimeout, and kills

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 	"assay/internal/subprocess/subprocesstest"
 	"assay/kernel"
@@ -253,6 +254,26 @@ func TestKernelGetsNoKeysOfModels(t *testing.T) {
 	}
 }
 
+// pip in a kernel that has the network reads the user's configuration, which is not in the kernel's HOME.
+func TestPipReadsTheUsersConfiguration(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, ".config", "pip", "pip.conf")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("[global]\nindex-url = http://mirror.example/simple\n"), 0o600))
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+	k := startKernel(t, func(cfg *kernel.Config) { cfg.Environ = environ })
+	out := streamText(k.runCell("import os\nprint(os.environ['PIP_CONFIG_FILE'])\nprint(open(os.environ['PIP_CONFIG_FILE']).read())"), protocol.Stdout)
+	require.Contains(t, out, path+"\n[global]\nindex-url = ")
+
+	closed := &sandbox.Template{Rules: sandbox.Rules{Network: sandbox.NetworkLoopback}}
+	require.Empty(t, kernel.PipConfigPath(kernel.Config{Environ: environ, Sandbox: closed}), "it may have passwords, and pip is of no use")
+	other := filepath.Join(home, "pip.conf")
+	require.NoError(t, os.WriteFile(other, nil, 0o600))
+	require.Equal(t, other, kernel.PipConfigPath(kernel.Config{Environ: append(environ, "PIP_CONFIG_FILE="+other)}))
+	require.Empty(t, kernel.PipConfigPath(kernel.Config{}))
+}
+
 func TestStopOfBusyKernel(t *testing.T) {
 	t.Parallel()
 	k := startKernel(t, nil)
@@ -268,6 +289,18 @@ func TestStopOfBusyKernel(t *testing.T) {
 	require.ErrorIs(t, syscall.Kill(k.PID(), 0), syscall.ESRCH)
 	_, err := k.Read()
 	require.ErrorIs(t, err, protocol.ErrClosed)
+}
+
+// An interpreter that says nothing is given up, with everything that it has started.
+func TestInterpreterThatHangs(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
+	script := filepath.Join(t.TempDir(), "python")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nsleep 1000\n"), 0o700))
+	_, err := kernel.FindInterpreter(t.Context(), script)
+	require.ErrorContains(t, err, "cannot be started: it has not ended within 30s")
 }
 
 func TestResolvePython(t *testing.T) {

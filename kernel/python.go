@@ -27,11 +27,11 @@ type Python struct {
 }
 
 // pythonProbeCode is Python code that prints the interpreter's path, version and library
-// folders as JSON, and compiles the kernel's modules in the folder sys.argv[1], so that no
-// kernel start has to.
+// folders as JSON. It compiles the kernel's modules in the folder sys.argv[1], if there is one,
+// so that no kernel start has to.
 const pythonProbeCode = `
 import json, os, sys
-if sys.version_info >= (3, 9):
+if sys.argv[1:] and sys.version_info >= (3, 9):
     import compileall
     compileall.compile_dir(sys.argv[1], quiet=2)
 paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, sys.executable] + sys.path
@@ -56,34 +56,61 @@ func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 	if err != nil {
 		return nil, err
 	}
-	stdout, stderr, err := runProbe(ctx, name, "-c", pythonProbeCode, home)
+	found, err := probeInterpreter(ctx, name, home)
 	if err != nil {
-		if text := strings.TrimSpace(stderr); text != "" && !errors.Is(err, exec.ErrNotFound) {
-			return nil, fmt.Errorf("the interpreter %s does not run: %w: %s", name, err, text)
-		}
-		return nil, fmt.Errorf("the interpreter %s cannot be started: %w (name another with --python)", name, err)
-	}
-	var printed struct {
-		Executable, Version string
-		Paths               []string
-	}
-	if err := json.Unmarshal(stdout, &printed); err != nil {
-		return nil, fmt.Errorf("the interpreter %s is no Python: it printed %q", name, strings.TrimSpace(string(stdout)))
+		return nil, err
 	}
 	var major, minor int
-	if _, err := fmt.Sscanf(printed.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 9 {
-		return nil, fmt.Errorf("the interpreter %s is Python %s: the kernel needs 3.9 or newer", name, printed.Version)
+	if _, err := fmt.Sscanf(found.Version, "%d.%d", &major, &minor); err != nil || major < 3 || major == 3 && minor < 9 {
+		return nil, fmt.Errorf("the interpreter %s is Python %s: the kernel needs 3.9 or newer", name, found.Version)
 	}
 	return &Python{
-		Executable: printed.Executable, Version: printed.Version,
-		kernelProgram: kernelProgram, poolProgram: python.PoolParentStartFile(home), readPaths: append(printed.Paths, home),
+		Executable: found.Executable, Version: found.Version,
+		kernelProgram: kernelProgram, poolProgram: python.PoolParentStartFile(home), readPaths: append(found.Paths, home),
 	}, nil
 }
 
-// runProbe runs a program to its end and returns its stdout and stderr. If ctx ends first, it
-// kills the program's whole process group, because a version manager's shim starts the
-// interpreter as a subprocess.
+// ReadPaths returns what a sandboxed kernel must be able to read: the kernel's modules and all
+// libraries.
+func (p *Python) ReadPaths() []string { return p.readPaths }
+
+// Interpreter is what a Python interpreter says about itself.
+type Interpreter struct {
+	Executable string   // path of the interpreter itself, not of a version manager's shim
+	Version    string   // such as "3.11.7"
+	Paths      []string // absolute paths of the executable, its prefixes and its libraries
+}
+
+// FindInterpreter runs a Python interpreter, found by its name or path, and returns what it says
+// about itself. It fails if the interpreter does not run.
+func FindInterpreter(ctx context.Context, name string) (Interpreter, error) {
+	return probeInterpreter(ctx, name)
+}
+
+// probeInterpreter runs pythonProbeCode with these arguments.
+func probeInterpreter(ctx context.Context, name string, args ...string) (found Interpreter, err error) {
+	stdout, stderr, err := runProbe(ctx, name, append([]string{"-c", pythonProbeCode}, args...)...)
+	if err != nil {
+		if text := strings.TrimSpace(stderr); text != "" && !errors.Is(err, exec.ErrNotFound) {
+			return found, fmt.Errorf("the interpreter %s does not run: %w: %s", name, err, text)
+		}
+		return found, fmt.Errorf("the interpreter %s cannot be started: %w (name another with --python)", name, err)
+	}
+	if err := json.Unmarshal(stdout, &found); err != nil {
+		return found, fmt.Errorf("the interpreter %s is no Python: it printed %q", name, strings.TrimSpace(string(stdout)))
+	}
+	return found, nil
+}
+
+// probeTimeout is how long an interpreter may take to say what it is.
+const probeTimeout = 30 * time.Second
+
+// runProbe runs a program to its end and returns its stdout and stderr. If ctx ends first, or
+// probeTimeout passes, it kills the program's whole process group, because a version manager's shim
+// starts the interpreter as a subprocess; then it fails with the cause.
 func runProbe(ctx context.Context, name string, args ...string) (stdout []byte, stderr string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, fmt.Errorf("it has not ended within %v", probeTimeout))
+	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
@@ -91,5 +118,8 @@ func runProbe(ctx context.Context, name string, args ...string) (stdout []byte, 
 	var errors strings.Builder
 	cmd.Stderr = &errors
 	stdout, err = cmd.Output()
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	return stdout, errors.String(), err
 }

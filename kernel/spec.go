@@ -1,10 +1,13 @@
 package kernel
 
 import (
+	"cmp"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 )
 
@@ -27,6 +30,10 @@ func (k *Kernel) processSpec(cfg Config, fork *poolForker) (subprocess.Spec, err
 		spec.Argv, spec.Output = []string{cfg.Python.Executable, "-u", cfg.Python.kernelProgram}, k.merger.addPipeOutput
 		spec.OutputAfterFrames = true
 		readPaths = slices.Concat(cfg.Python.readPaths, readPaths)
+	}
+	if path := pipConfigPath(cfg); path != "" {
+		spec.Env = append(spec.Env, "PIP_CONFIG_FILE="+path)
+		readPaths = append(slices.Clone(readPaths), path)
 	}
 	if fork != nil {
 		spec.Forker = fork
@@ -69,7 +76,35 @@ func kernelEnvironment(cfg Config) []string {
 	private := filepath.Join(cfg.Workdir, ".assay")
 	env = append(env,
 		"HOME="+filepath.Join(private, "home"), "TMPDIR="+filepath.Join(private, "tmp"), "MPLCONFIGDIR="+filepath.Join(private, "mpl"))
+	if cfg.Sandbox != nil {
+		env = append(env, "ASSAY_KERNEL_NETWORK="+string(cfg.Sandbox.Rules.EffectiveNetwork())) // the kernel explains errors with it
+	}
 	return append(env, subprocess.StandardEnvVars(cfg.Workdir, cfg.Session)...)
+}
+
+// pipConfigPath returns the path of the user's configuration of pip, which pip does not find itself,
+// because HOME is in the workdir. It returns "" if there is none, or if the kernel has no network:
+// then pip has no use for it, and it may contain passwords.
+func pipConfigPath(cfg Config) string {
+	if cfg.Sandbox != nil && cfg.Sandbox.Rules.EffectiveNetwork() != sandbox.NetworkOn {
+		return ""
+	}
+	value := func(name string) string {
+		for _, entry := range cfg.Environ {
+			if value, ok := strings.CutPrefix(entry, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	home := value("HOME")
+	config := cmp.Or(value("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+	for _, path := range []string{value("PIP_CONFIG_FILE"), filepath.Join(config, "pip", "pip.conf"), filepath.Join(home, ".pip", "pip.conf")} {
+		if info, err := os.Stat(path); filepath.IsAbs(path) && err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
 }
 
 // hasEnvVariable reports whether env, a list of NAME=value, has a variable of this name.

@@ -108,6 +108,13 @@ func (s *stopTracker) noteCellStarted(cellID string) {
 	s.unfinishedTargets[stopTarget{cellID: cellID}] = true
 }
 
+// isStopping reports whether a stop_cell was sent for a run of the cell that has not ended yet.
+func (s *stopTracker) isStopping(cellID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.orders[stopTarget{cellID: cellID}] != nil
+}
+
 // noteRunEnded notes that a run has ended, and drops the stop_cell that was sent for it.
 func (s *stopTracker) noteRunEnded(target stopTarget) {
 	s.mu.Lock()

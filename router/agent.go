@@ -32,6 +32,7 @@ func (r *Router) AttachAgent(conn protocol.Conn) (*Peer, error) {
 type agentRole struct {
 	defaultPeerRole
 	watchStallOnce sync.Once
+	undecidedSeq   int64 // trace entry of the frame for which Config.AfterAgentFrame was not called yet; 0: none
 }
 
 // routeFrame routes a frame from the agent: an agent_action goes to the peer that answers it, a
@@ -42,17 +43,31 @@ func (a *agentRole) routeFrame(p *Peer, f frame) {
 	switch {
 	case f.envelope.Type == protocol.TypeAgentAction:
 		r.routeAction(p, f)
+		if routeOfAction(f.envelope.Action) == routeSubmission {
+			a.undecidedSeq, _ = r.journal.LastEntry() // of the submission, or later
+		}
 	case isForwardedToConsoles(f.envelope.Type):
-		r.forwardToHolder(p.recordReceived(f, ""))
+		f = p.recordReceived(f, "")
+		if !isStreamPart(f.envelope.Type) {
+			a.undecidedSeq = f.bodySeq
+		}
+		r.forwardToHolder(f)
 	default:
 		p.recordReceived(f, trace.NoteDropped)
 	}
 }
 
-// waitToRead blocks until the agent's outgoing queue and the trace have room, so that an agent
-// that sends requests without reading the answers is not read any further. It fails if ctx ends
-// or the trace has no room for 5 s.
+// waitToRead calls Config.AfterAgentFrame if the frame that was routed last is for it. Then it
+// blocks until the agent's outgoing queue and the trace have room, so that an agent that sends
+// requests without reading the answers is not read any further. It fails if ctx ends or the trace
+// has no room for 5 s.
 func (a *agentRole) waitToRead(ctx context.Context, p *Peer) error {
+	if seq := a.undecidedSeq; seq != 0 && a.router.cfg.AfterAgentFrame != nil {
+		a.undecidedSeq = 0
+		if err := a.router.cfg.AfterAgentFrame(ctx, seq); err != nil {
+			return err
+		}
+	}
 	for {
 		full, _, _ := p.outgoing.fullness()
 		if !full {
@@ -145,6 +160,7 @@ type actionRoute int
 
 const (
 	routeUnknown      actionRoute = iota // there is no such action
+	routeSubmission                      // the router, after a look at its parameters
 	routeKernel                          // only the kernel can
 	routeDocument                        // the holder of the document
 	routeDocumentCell                    // likewise; params.cell_id is required
@@ -156,6 +172,8 @@ func routeOfAction(action string) actionRoute {
 	switch action {
 	case "request_globals_summary", "request_reactivity_summary", "execute_code", "get_global_info", "reset_kernel_globals":
 		return routeKernel
+	case "submit_response":
+		return routeSubmission
 	case "get_context", "create_cell", "create_markdown_cell", "set_widget":
 		return routeDocument
 	case "edit_cell", "delete_cell", "move_cell", "run_cell", "stop_cell":
@@ -184,6 +202,8 @@ func (r *Router) routeAction(p *Peer, f frame) {
 		refuse("", refusal)
 	case route == routeKernel:
 		r.askKernelForAgent(p, f)
+	case route == routeSubmission:
+		r.acceptSubmission(p, f)
 	case route == routeUnknown:
 		refuse("", fmt.Sprintf("unknown action %q", action))
 	case action == protocol.TypeStopCell && f.envelope.CellID == "" && r.stopExecuteCode(p, f):
@@ -192,6 +212,24 @@ func (r *Router) routeAction(p *Peer, f frame) {
 	default:
 		r.askHolderForAgent(p, f)
 	}
+}
+
+// acceptSubmission handles a submit_response that is sent as an action: it records it, which is all
+// that a submission needs, and answers the agent. A submission without a summary is refused.
+func (r *Router) acceptSubmission(p *Peer, f frame) {
+	var action struct {
+		Params struct {
+			Summary string `json:"summary"`
+		} `json:"params"`
+	}
+	f = p.recordReceived(f, trace.NoteIntercepted)
+	if err := json.Unmarshal(f.body, &action); err != nil || action.Params.Summary == "" {
+		r.answerAgent(f.envelope.TxID, answer{failure: `submit_response: want params {"summary": "…", "next_status": "done"} with a text that is not empty`})
+		return
+	}
+	r.answerAgent(f.envelope.TxID, answer{frame: newFrame(protocol.ActionResponse{
+		Type: protocol.TypeActionResponse, TxID: f.envelope.TxID, Status: protocol.StatusSuccess,
+	})})
 }
 
 // stopExecuteCode handles a stop_cell whose params have the tx_id of an execute_code instead of
@@ -232,6 +270,9 @@ func (r *Router) askHolderForAgent(p *Peer, f frame) {
 	request := r.newHolderRequestLocked(f.envelope.TxID, f.envelope.Action)
 	request.agentTxID = f.envelope.TxID
 	request.reply = func(a answer) { r.answerAgent(request.agentTxID, a) }
+	if cellID := f.envelope.CellID; request.action == "run_cell" {
+		request.reply = func(a answer) { r.answerAgent(request.agentTxID, a.withCellID(cellID)) }
+	}
 	if request.id != "" && !r.inFlight.add(request, r.replyWithTimeoutError) {
 		p.recordReceived(f, trace.NoteTamper)
 		r.answerAgentLocked(f.envelope.TxID, answer{failure: fmt.Sprintf("tx_id %q is in flight already", f.envelope.TxID)})

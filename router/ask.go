@@ -12,8 +12,12 @@ import (
 // Ask performs an action on the server's own behalf, as if the agent had requested it, waits
 // for the answer and returns its JSON: an agent_action_response, or the kernel's own reply for
 // actions that the kernel answers. It fails if the answer reports an error, if the request's
-// deadline passes, and with the cause of ctx if ctx ends; an execute_code is then interrupted.
+// deadline passes, and with the cause of ctx if ctx ends; an execute_code is then interrupted. If ctx
+// has ended already, nothing is sent.
 func (r *Router) Ask(ctx context.Context, action string, params map[string]any) (json.RawMessage, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", action, context.Cause(ctx))
+	}
 	got := make(chan answer, 1)
 	id := protocol.NewServerTxID()
 	r.startServerAction(id, action, params, 0, func(a answer) { got <- a })
@@ -91,6 +95,22 @@ func (r *Router) askHolder(id string, f frame, reply func(answer)) {
 	default:
 		r.holder.send(f)
 	}
+}
+
+// withCellID returns an answer to run_cell with the cell_id of the action, if it has none itself and
+// is no error: consoles of the original protocol leave it out.
+func (a answer) withCellID(id string) answer {
+	if a.failure != "" || a.frame.envelope.Status == protocol.StatusError || a.frame.envelope.CellID != "" {
+		return a
+	}
+	body, err := protocol.ReplaceFields(a.frame.body, protocol.Field{Name: "cell_id", Value: id})
+	if err != nil {
+		return a // cannot happen: the frame was decoded before
+	}
+	f := newFrameFromBody(body)
+	f.causeSeq = a.frame.bodySeq
+	a.frame = f
+	return a
 }
 
 // result returns the JSON of an answer to the given action. It fails if the request failed (for

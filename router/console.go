@@ -64,8 +64,8 @@ type runConsoleRole struct {
 	hello HelloFunc
 }
 
-// routeFrame routes a frame from a console at /run: a request for a summary or debug_state goes to
-// the kernel, commands such as run_cell are carried out only if the console owns the session,
+// routeFrame routes a frame from a console at /run: a request for a summary, for debug_state or of a
+// type that the kernel's ready message names goes to the kernel, commands such as run_cell are carried out only if the console owns the session,
 // and an unknown type is answered with an error.
 func (c *runConsoleRole) routeFrame(p *Peer, f frame) {
 	r := c.router
@@ -78,6 +78,10 @@ func (c *runConsoleRole) routeFrame(p *Peer, f frame) {
 			r.routeOwnerCommand(p, f)
 		}
 	default:
+		if r.doesKernelServe(f.envelope.Type) {
+			r.askKernelForConsole(p, p.recordReceived(f, ""))
+			return
+		}
 		p.recordReceived(f, trace.NoteDropped)
 		p.sendErrorToRunConsole(f, fmt.Sprintf("unknown message type %q", f.envelope.Type), "")
 	}

@@ -94,9 +94,14 @@ func isForwardedToConsoles(messageType string) bool {
 // isStreamFrame reports whether frames of this type carry parts of an agent's reply while the
 // model writes it. They may be left out for a slow console, because the complete reply follows.
 func isStreamFrame(messageType string) bool {
+	return messageType == protocol.TypeAgentStreamStart || messageType == protocol.TypeAgentStreamComplete || isStreamPart(messageType)
+}
+
+// isStreamPart reports whether frames of this type come between the start and the end of a streamed
+// reply.
+func isStreamPart(messageType string) bool {
 	switch messageType {
-	case protocol.TypeAgentStreamStart, protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta,
-		protocol.TypeAgentStreamStop, protocol.TypeAgentStreamComplete:
+	case protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta, protocol.TypeAgentStreamStop:
 		return true
 	default:
 		return false

@@ -161,7 +161,7 @@ func newFuzzSession(t *testing.T, setup byte) *fuzzSession {
 	fz.router = router.New(fz.journal, executions, fuzzConfig(setup, fz))
 	fz.attachPeer('a', func(c protocol.Conn) (*router.Peer, error) { return fz.router.AttachAgent(c) })
 	fz.attachPeer('k', func(c protocol.Conn) (*router.Peer, error) {
-		return fz.router.AttachKernel(c, setup&withKernelTakingActions != 0)
+		return fz.router.AttachKernel(c, protocol.Ready{Actions: setup&withKernelTakingActions != 0})
 	})
 	for i, letter := range []byte("rs") {
 		fz.attachPeer(letter, func(c protocol.Conn) (*router.Peer, error) {

@@ -100,10 +100,13 @@ func (h *harness) attachListeningPeer(command string) {
 	case "agent":
 		a.peer, err = h.router.AttachAgent(ours)
 	case "kernel":
-		a.peer, err = h.router.AttachKernel(ours, false)
+		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{})
 	case "old-kernel":
 		name = "kernel"
-		a.peer, err = h.router.AttachKernel(ours, true)
+		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{Actions: true})
+	case "serving-kernel":
+		name = "kernel"
+		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{Requests: []string{"get_global"}})
 	case "holder":
 		a.peer, err = h.router.AttachHolder(ours, number, "1", runID)
 	case "console":
@@ -138,7 +141,7 @@ func (h *harness) attachUnreadPeer(name string) {
 	case "agent":
 		a.peer, err = h.router.AttachAgent(ours)
 	case "kernel":
-		a.peer, err = h.router.AttachKernel(ours, false)
+		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{})
 	case "holder":
 		a.peer, err = h.router.AttachHolder(ours, 1, "1", 0)
 	case "console":

@@ -164,33 +164,60 @@ func (r *Router) routeHolderAnswer(p *Peer, f frame) {
 		return
 	}
 	if request.answerer == answeredByConsole && request.action == "get_context" {
-		if err := validateContextAnswer(f.body); err != nil {
+		body, err := normalizeContextAnswer(f.body)
+		if err != nil {
 			request.reply(answer{failure: "get_context: the console's answer: " + err.Error()})
 			return
+		}
+		if body != nil {
+			seq := f.bodySeq
+			f = newFrameFromBody(body)
+			f.causeSeq = seq
 		}
 	}
 	request.reply(answer{frame: f})
 }
 
-// validateContextAnswer returns an error if body, a console's answer to get_context, is not valid
-// JSON or has a cell without a cell_id.
-func validateContextAnswer(body []byte) error {
+// normalizeContextAnswer returns a console's answer to get_context with the cells in context, if the
+// console has put them beside it; nil if body is right as it is. It fails if body is not valid JSON or
+// has a cell without a cell_id.
+func normalizeContextAnswer(body []byte) ([]byte, error) {
+	type cellsHolder struct {
+		Cells []json.RawMessage `json:"cells"`
+	}
 	var response struct {
-		Context struct {
-			Cells []struct {
-				CellID string `json:"cell_id"`
-			} `json:"cells"`
-		} `json:"context"`
+		cellsHolder
+		Name    json.RawMessage `json:"notebook_name"`
+		Context *cellsHolder    `json:"context"`
 	}
 	if err := json.Unmarshal(body, &response); err != nil {
-		return err
+		return nil, err
+	}
+	isBeside := response.Context == nil && response.Cells != nil
+	if response.Context == nil {
+		response.Context = &response.cellsHolder
 	}
 	for i, cell := range response.Context.Cells {
-		if cell.CellID == "" {
-			return fmt.Errorf("cell %d has no cell_id", i)
+		var id struct {
+			CellID string `json:"cell_id"`
+		}
+		if err := json.Unmarshal(cell, &id); err != nil {
+			return nil, fmt.Errorf("cell %d: %w", i, err)
+		}
+		if id.CellID == "" {
+			return nil, fmt.Errorf("cell %d has no cell_id", i)
 		}
 	}
-	return nil
+	if !isBeside {
+		return nil, nil
+	}
+	if response.Name == nil {
+		response.Name = json.RawMessage(`"notebook"`)
+	}
+	context := map[string]any{"cell_count": len(response.Cells), "notebook_name": response.Name, "cells": response.Cells}
+	return protocol.ReplaceFields(body, protocol.Field{Name: "type", Value: protocol.TypeActionResponse},
+		protocol.Field{Name: "context", Value: context},
+		protocol.Field{Name: "cells"}, protocol.Field{Name: "cell_count"}, protocol.Field{Name: "notebook_name"})
 }
 
 // routeFromAgentConsole routes a frame that any console at /agent may send: if the console owns

@@ -3,6 +3,7 @@ package router
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,14 +12,14 @@ import (
 )
 
 // AttachKernel makes conn the connection of the session's kernel and owns conn from then on.
-// takesActions says that the kernel's ready message announced "actions": it is then asked for
-// summaries by agent_action. It fails with ErrClosed if the router is closed.
-func (r *Router) AttachKernel(conn protocol.Conn, takesActions bool) (*Peer, error) {
+// ready is the kernel's ready message: with Actions it is asked for summaries by agent_action, and
+// consoles may send it the Requests. It fails with ErrClosed if the router is closed.
+func (r *Router) AttachKernel(conn protocol.Conn, ready protocol.Ready) (*Peer, error) {
 	p := newPeer(r, conn, peerConfig{
 		role: kernelRole{defaultPeerRole{r}}, name: "kernel", hopIn: trace.KernelToServer, hopOut: trace.ServerToKernel,
 	})
 	return r.attachPeer(p, func() {
-		r.kernel, r.kernelTakesActions, r.kernelEndReason, r.lastGlobalsSummary = p, takesActions, "", globalsSummary{}
+		r.kernel, r.kernelReady, r.kernelEndReason, r.lastGlobalsSummary = p, ready, "", globalsSummary{}
 	})
 }
 
@@ -26,24 +27,53 @@ func (r *Router) AttachKernel(conn protocol.Conn, takesActions bool) (*Peer, err
 type kernelRole struct{ defaultPeerRole }
 
 // routeFrame routes a frame from the kernel: a frame about a run of a cell goes to the consoles and,
-// if it starts or ends the run, to the agent as kernel_message; an error goes to the consoles
-// at /run; any other frame is an answer and goes to the peer that asked.
+// if it starts or ends the run, to the agent as kernel_message; an error, and a summary for which
+// nobody has asked, go to the consoles at /run; any other frame is an answer and goes to the peer that
+// asked.
 func (k kernelRole) routeFrame(p *Peer, f frame) {
 	r := k.router
 	if isRunFrame(f.envelope.Type) {
 		r.routeRunFrame(p, f)
 		return
 	}
-	switch f.envelope.Type {
-	case protocol.TypeError:
+	switch {
+	case f.envelope.Type == protocol.TypeError:
 		f = p.recordReceived(f, "")
 		r.log.Warn("the kernel did not understand a message", "error", string(f.body))
 		r.sendFrameToRunConsoles(f)
-	case protocol.TypeActionResponse:
+	case r.isUnsolicited(f.envelope):
+		f = p.recordReceived(f, "")
+		if isGlobalsSummary(f.envelope.Type) {
+			r.rememberGlobalsSummary(f)
+		}
+		r.sendFrameToRunConsoles(f)
+	case f.envelope.Type == protocol.TypeActionResponse:
 		r.routeKernelAnswer(p, f, f.envelope.TxID)
 	default:
 		r.routeKernelAnswer(p, f, f.envelope.AgentTxID)
 	}
+}
+
+// doesKernelServe reports whether the kernel's ready message names this type of request.
+func (r *Router) doesKernelServe(requestType string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Contains(r.kernelReady.Requests, requestType)
+}
+
+// isUnsolicited reports whether a frame of the kernel answers no request, since it has no id, and is of
+// a type that kernels of the original protocol send by themselves: a summary, or something that belongs
+// to one of the kernel's additional requests.
+func (r *Router) isUnsolicited(e protocol.Envelope) bool {
+	switch {
+	case e.AgentTxID != "":
+		return false
+	case e.Type == protocol.TypeGlobalsSummary, e.Type == protocol.TypeReactivitySummary:
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.kernelReady.Requests, func(request string) bool { return strings.HasPrefix(e.Type, request) })
 }
 
 // onQueueFull records a frame for which the kernel's queue has no room as dropped. The function
@@ -70,6 +100,7 @@ func (k kernelRole) onEnded(p *Peer, _ []frame) {
 	r.mu.Unlock()
 	text := "the kernel has ended: " + reason
 	if current {
+		r.cellRuns.endAll()
 		open := r.executions.CellsWithOpenRuns()
 		r.executions.MarkKernelEnded()
 		for _, cellID := range open {
@@ -97,7 +128,11 @@ func (r *Router) routeRunFrame(p *Peer, f frame) {
 		}
 	}
 	r.mu.Unlock()
+	wasStopped := r.cellRuns.noteFrame(f.envelope)
 	if content, ok := r.executions.KernelMessage(f.envelope, f.body); ok {
+		if wasStopped {
+			content = r.withLimitNotice(content)
+		}
 		relay := newFrame(protocol.KernelMessage{Type: protocol.TypeKernelMessage, Message: content})
 		relay.envelope.CellID, relay.note, relay.causeSeq = f.envelope.CellID, trace.NoteRelayed, f.bodySeq
 		r.sendKernelMessage(relay)
@@ -218,7 +253,7 @@ func (r *Router) executeCodeTimeout(seconds *float64) time.Duration {
 // kernel takes those, and otherwise a message with the summary's own type.
 func (r *Router) newKernelSummaryRequest(request *pendingRequest) frame {
 	r.mu.Lock()
-	takesActions := r.kernelTakesActions
+	takesActions := r.kernelReady.Actions
 	r.mu.Unlock()
 	if takesActions {
 		return newFrame(protocol.AgentAction{

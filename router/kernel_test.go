@@ -31,7 +31,7 @@ func TestRunForEndingKernelFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
 		kernel := breakingConn{make(chan struct{})}
-		_, err := h.router.AttachKernel(kernel, false)
+		_, err := h.router.AttachKernel(kernel, protocol.Ready{})
 		require.NoError(t, err)
 		h.attachListeningPeer("console")
 		run := `{"type":"run_cell","cell_id":"CELL","code":"1"}`
@@ -94,7 +94,7 @@ func TestCommandToEndingKernelIsNotedAsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
 		kernel := breakingConn{make(chan struct{})}
-		_, err := h.router.AttachKernel(kernel, false)
+		_, err := h.router.AttachKernel(kernel, protocol.Ready{})
 		require.NoError(t, err)
 		for range 2 { // the first one breaks the connection
 			require.NoError(t, h.router.SendToKernel(protocol.CellCommand{Type: protocol.TypeStopCell, CellID: "c"}))

@@ -48,6 +48,7 @@
 package router
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,6 +114,16 @@ type Config struct {
 	// Shared.
 	Shared, ReadOnly bool
 
+	// CellRunLimit is how long a run of a cell may take; then it is interrupted. The agent learns
+	// that, and the trace has it as [EntryTypeCellLimit]. 0 means no limit.
+	CellRunLimit time.Duration
+
+	// AfterAgentFrame, if set, is called with the number of the trace entry of each frame from the
+	// agent, before the next frame is read; except for parts of a streamed reply, and for actions
+	// other than submit_response. It may wait, until ctx ends, for a decision on the frame, such as
+	// to call [Router.RefuseActions]; then its error ends the agent's connection.
+	AfterAgentFrame func(ctx context.Context, seq int64) error
+
 	// RestartChild restarts a child, "kernel" or "agent". It may block, and must return
 	// when the session ends. nil: requests to restart are answered with an error.
 	RestartChild func(name string) error
@@ -134,6 +145,7 @@ type Router struct {
 	executions Executions
 	log        *slog.Logger
 	inFlight   *inFlightRequests
+	cellRuns   *cellLimiter
 	goroutines sync.WaitGroup // goroutines of peers, and of what they have asked for
 
 	// kernelOrder is held while a kernel frame is applied and sent to the consoles,
@@ -153,7 +165,7 @@ type Router struct {
 	pairedConsoles     map[int]bool      // numbers of the consoles at /run that have a view
 	owner              *runConsoleRole   // see owner.go; nil in a shared or read-only session
 	actionRefusal      string            // why the agent's actions are refused; empty: they are not
-	kernelTakesActions bool              // the kernel takes summary requests as agent_action
+	kernelReady        protocol.Ready    // of the last kernel
 	kernelEndReason    string            // why the kernel has ended; empty: it has not
 	lastGlobalsSummary globalsSummary
 	closed             bool
@@ -181,10 +193,12 @@ func New(journal *trace.Journal, executions Executions, cfg Config) *Router {
 	if cfg.RestartChild == nil {
 		cfg.RestartChild = func(name string) error { return fmt.Errorf("%q cannot be restarted here", name) }
 	}
-	return &Router{
+	r := &Router{
 		cfg: cfg, journal: journal, executions: executions, log: cfg.Log,
 		inFlight: newInFlightRequests(),
 	}
+	r.cellRuns = newCellLimiter(cfg.CellRunLimit, r.stopCellAtLimit)
+	return r
 }
 
 // EntryTypePeerEnded is the type of the trace entry which says that a peer's connection has ended,
@@ -256,6 +270,7 @@ func (r *Router) Close(code protocol.CloseCode, reason string) {
 	for _, p := range others {
 		<-p.done
 	}
+	r.cellRuns.endAll()          // no kernel is left to start a run
 	for _, view := range views { // they are shown what the others have said until now
 		view.peer.closeAfterQueueIsWritten(code, reason)
 	}

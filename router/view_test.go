@@ -21,6 +21,9 @@ var seqPattern = regexp.MustCompile(`"seq":(\d+)}$`)
 // Another view gets all entries in order, and neither kernel nor agent is delayed.
 func TestStalledViewIsClosed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
 		h.attachUnreadPeer("kernel")
@@ -64,6 +67,9 @@ func TestStalledViewIsClosed(t *testing.T) {
 // answer to its request after the entries that came before it.
 func TestSlowViewMissesNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t)
 		h.attachUnreadPeer("kernel")

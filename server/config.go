@@ -98,7 +98,7 @@ type AttemptRunner func(ctx context.Context, publisher *AttemptPublisher) error
 // neither a token nor EvalSandbox, an invalid origin or an unknown role.
 func (c Config) Validate() error {
 	if c.Token == "" && !c.EvalSandbox {
-		return errors.New("a token is needed: give --token, or set EVAL_SANDBOX=1")
+		return errors.New("a token is needed: give --token-file, or set ASSAY_TOKEN or EVAL_SANDBOX=1")
 	}
 	for _, origin := range c.AllowedOrigins {
 		if at, err := url.Parse(origin); err != nil || at.Scheme == "" || at.Host == "" || at.Path != "" {

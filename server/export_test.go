@@ -28,3 +28,6 @@ func NewPageHandler(files fs.FS) (http.Handler, error) {
 	page.register(mux)
 	return mux, nil
 }
+
+// LimitBodyTime exports limitBodyTime, which bounds the time that the body of a request may take.
+var LimitBodyTime = limitBodyTime //nolint:gochecknoglobals // an export for tests

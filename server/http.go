@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/coder/websocket"
 
@@ -54,7 +55,7 @@ func (s *Server) answerErrors(handler endpoint.HandlerFunc) http.HandlerFunc {
 }
 
 // checkHostAndOrigin rejects requests that pages of other sites make, by their
-// Origin header. It also rejects requests that are addressed to another host name,
+// Origin header, and logs each such origin once. It also rejects requests that are addressed to another host name,
 // unless Config.AllowRemoteHosts: otherwise the page of a site whose name resolves to
 // this machine (DNS rebinding) would have the same origin as this server.
 func (s *Server) checkHostAndOrigin(next http.Handler) http.Handler {
@@ -64,6 +65,9 @@ func (s *Server) checkHostAndOrigin(next http.Handler) http.Handler {
 		case !s.isServedHost(r.Host):
 			endpoint.WriteProblem(w, http.StatusForbidden, "this server is for localhost, not for "+r.Host)
 		case origin != "" && !s.isAllowedOrigin(origin, r.Host):
+			if s.refusedOrigins.addIfNew(origin) {
+				s.log.Warn("a web page may not use this server; to admit its origin, start the server with --origin ORIGIN", "origin", origin)
+			}
 			endpoint.WriteProblem(w, http.StatusForbidden, "pages of "+origin+" may not use this server; --origin lists those that may")
 		default:
 			next.ServeHTTP(w, r)
@@ -88,16 +92,51 @@ func (s *Server) isServedHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return isLoopbackName(strings.Trim(host, "[]"))
+}
+
+// isLoopbackName reports whether a host name, or an IP address without brackets, is this machine's
+// loopback.
+func isLoopbackName(host string) bool {
+	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // isAllowedOrigin reports whether a page of this origin may use the server at host.
 // It may if the origin is listed, or is the server itself over HTTP, or over HTTPS
 // through a proxy. An origin with the same host and another scheme, such as a browser
-// extension's, is another site.
+// extension's, is another site. With Config.EvalSandbox, pages of all servers on this machine may.
 func (s *Server) isAllowedOrigin(origin, host string) bool {
-	return slices.Contains(s.cfg.AllowedOrigins, origin) || strings.EqualFold(origin, "http://"+host) || strings.EqualFold(origin, "https://"+host)
+	if slices.Contains(s.cfg.AllowedOrigins, origin) || strings.EqualFold(origin, "http://"+host) || strings.EqualFold(origin, "https://"+host) {
+		return true
+	}
+	page, err := url.Parse(origin)
+	return s.cfg.EvalSandbox && err == nil && (page.Scheme == "http" || page.Scheme == "https") &&
+		isLoopbackName(page.Hostname()) && origin == page.Scheme+"://"+page.Host
+}
+
+// seenOrigins is a set of the origins that were refused. The zero value is empty. It is safe for
+// concurrent use.
+type seenOrigins struct {
+	mu      sync.Mutex
+	origins map[string]bool
+}
+
+// maxSeenOrigins is how many origins are remembered, because clients can name any.
+const maxSeenOrigins = 100
+
+// addIfNew adds an origin and returns true, unless it is known or the set is full.
+func (s *seenOrigins) addIfNew(origin string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.origins[origin] || len(s.origins) >= maxSeenOrigins {
+		return false
+	}
+	if s.origins == nil {
+		s.origins = map[string]bool{}
+	}
+	s.origins[origin] = true
+	return true
 }
 
 // webSocketAcceptOptions returns how requests are upgraded to WebSockets: without a check of

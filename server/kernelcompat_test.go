@@ -78,6 +78,33 @@ func TestOriginalProtocolKernelCompletesAnAttempt(t *testing.T) {
 	}
 }
 
+// A kernel whose frames lack status and run_sequencer completes an attempt with the right results, what it
+// sends unasked reaches consoles, and a stopped cell does not cost its state.
+func TestOriginalProtocolKernelWithTerseFrames(t *testing.T) {
+	t.Parallel()
+	h := newServerHarness(t, server.Config{})
+	tr := h.startAttempt(t, sixTimesSevenCase, attemptOptions{kernel: originalProtocolKernelConfig(t, "terse,summaries")})
+	tr.agent.awaitItem(t, "the task", isMessageOfType("agent_query"))
+	require.Equal(t, "ok", tr.agent.awaitResult(t, tr.agent.runNewCell(t, 0, "x = 41")).Status)
+	failed := tr.agent.awaitResult(t, tr.agent.runNewCell(t, 1, "1 / 0"))
+	require.Equal(t, "error", failed.Status)
+	require.True(t, failed.HasException)
+	require.Equal(t, 2, failed.RunSequencer)
+
+	endless := tr.agent.runNewCell(t, 2, "print('begun')\nwhile True: pass")
+	tr.agent.requestActionOK(t, "stop_cell", params{"cell_id": endless})
+	require.Equal(t, "interrupted", tr.agent.awaitResult(t, endless).Status)
+	require.Equal(t, "42\n", tr.agent.awaitResult(t, tr.agent.runNewCell(t, 3, "print(x + 1)")).Logs)
+
+	tr.agent.submitAnswer("42")
+	ended := tr.awaitResult(t)
+	require.Equal(t, runs.OutcomeCompleted, ended.Outcome, ended.Detail)
+	require.True(t, *ended.Passed)
+	for _, r := range tr.records(t) {
+		require.NotEqual(t, trace.NoteOrphaned, r.Note, r.Type)
+	}
+}
+
 // requireCollectedState requires that the attempt has collected the notebook, and the
 // summaries or an error for each.
 func (r *attemptRun) requireCollectedState(t *testing.T, summaries bool) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"assay/eval/runs"
 	"assay/internal/trace"
 	"assay/internal/trace/flow"
@@ -47,6 +49,8 @@ type Server struct {
 	page    *page
 	runs    *runs.Store         // nil if no runs are served
 	traces  runs.LineFileOpener // of sessions
+
+	refusedOrigins seenOrigins
 
 	connections sync.WaitGroup // handlers of /run, /agent, /watch, /printed and /mcp
 
@@ -88,14 +92,14 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// Run serves on ln until ctx ends, and closes ln. Then it ends all sessions that it
+// Run serves on the listeners until ctx ends, and closes them. Then it ends all sessions that it
 // has started, with the cause of ctx, closes all connections, and returns nil when
-// all goroutines have ended. It returns an error if ln fails. Call it only once.
-func (s *Server) Run(ctx context.Context, ln net.Listener) error {
+// all goroutines have ended. It returns an error if a listener fails. Call it only once.
+func (s *Server) Run(ctx context.Context, listeners ...net.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.startSessionHosts(ctx)
-	httpServer := &http.Server{Handler: s.newHTTPHandler(ctx), ReadHeaderTimeout: firstMessageTimeout}
+	httpServer := &http.Server{Handler: limitBodyTime(bodyTimeout, s.newHTTPHandler(ctx)), ReadHeaderTimeout: firstMessageTimeout, IdleTimeout: idleTimeout}
 	var stopping sync.WaitGroup
 	stopping.Go(func() {
 		<-ctx.Done()
@@ -105,8 +109,15 @@ func (s *Server) Run(ctx context.Context, ln net.Listener) error {
 			_ = httpServer.Close()
 		}
 	})
-	err := httpServer.Serve(ln)
-	cancel(err)
+	var serving errgroup.Group
+	for _, ln := range listeners {
+		serving.Go(func() error {
+			err := httpServer.Serve(ln)
+			cancel(err)
+			return err
+		})
+	}
+	err := serving.Wait()
 	stopping.Wait()
 	s.mu.Lock()
 	s.stopped = true

@@ -21,7 +21,7 @@ import (
 func TestNewRequiresAToken(t *testing.T) {
 	t.Parallel()
 	_, err := server.New(server.Config{})
-	require.ErrorContains(t, err, "--token")
+	require.ErrorContains(t, err, "--token-file")
 }
 
 // A console whose first message is wrong is closed with a code and a reason.

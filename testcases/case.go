@@ -24,6 +24,7 @@ type Case struct {
 	Source CaseLocation
 
 	Kernel   string   // name of the required kernel; "" means any
+	Network  string   // what code in the kernel may reach: on, loopback or off; "" means what the run says
 	Requires []string // what must be installed on the machine: see [CheckRequirements]
 	Tags     []string
 	Metadata *pyvalue.Object // nil if the case has none
@@ -101,6 +102,17 @@ func (c Case) WallLimit() time.Duration {
 		}
 	}
 	return 0
+}
+
+// TruthPaths returns the absolute paths of the files and folders that may tell an agent how to pass:
+// the case's file and what its graders use.
+func (c Case) TruthPaths() []string {
+	dir := c.Source.Dir()
+	paths := []string{filepath.Join(dir, filepath.Base(c.Source.File))}
+	for _, spec := range c.Graders {
+		paths = append(paths, spec.TruthPaths(dir)...)
+	}
+	return paths
 }
 
 // CheckRunnable returns an error with all reasons for which the cases cannot be run

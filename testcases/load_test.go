@@ -55,7 +55,7 @@ func TestLoadCaseWithRequiredFieldsOnly(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{"id": "", "task": ""}`,
-		`{"id": "", "task": "", "data_node": null, "grader": null, "metadata": null, "timeout": null, "notes": null, "oracle": null, "files": null, "limits": null, "tags": null, "graders": null, "kernel": null, "setup": null, "requires": null}`,
+		`{"id": "", "task": "", "data_node": null, "grader": null, "metadata": null, "timeout": null, "notes": null, "oracle": null, "files": null, "limits": null, "tags": null, "graders": null, "kernel": null, "network": null, "setup": null, "requires": null}`,
 		`{"id": "", "task": "", "data_node": [], "unknown": {"x": NaN}}`,
 	} {
 		c := loadOneCase(t, "c.json", text)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/testcases/grading"
@@ -41,6 +42,7 @@ func NewCaseFromObject(object *pyvalue.Object, source CaseLocation, data map[str
 		Source: source,
 
 		Kernel:   f.getText("kernel"),
+		Network:  readNetwork(f),
 		Requires: readRequires(f),
 		Tags:     f.getStringList("tags"),
 		Metadata: f.getObject("metadata"),
@@ -117,6 +119,15 @@ func readGraders(f *fieldReader) []grading.Spec {
 func newGraderSpec(o *pyvalue.Object, field string) grading.Spec {
 	kind, _ := o.Get("type").(pyvalue.String)
 	return grading.Spec{Type: string(kind), Config: o.Get("config"), Field: field}
+}
+
+// readNetwork reads the case's member network, and records an error for an unknown value.
+func readNetwork(f *fieldReader) string {
+	network := f.getText("network")
+	if !slices.Contains([]string{"", "on", "loopback", "off"}, network) {
+		f.addFault("network", "want on, loopback or off, found %q", network)
+	}
+	return network
 }
 
 // readRequires reads the case's requirements on the machine, such as "python:numpy",

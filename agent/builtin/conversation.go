@@ -33,6 +33,9 @@ type Submission struct {
 	Continue   bool   `json:"continue,omitempty"` // go on at once if NextStatus names an activity
 }
 
+// IsMarked reports whether the submission completes an evaluation.
+func (s *Submission) IsMarked() bool { return strings.Contains(s.Summary, CompleteMarker) }
+
 // EndStatus returns the agent's status after the submission, such as done or
 // awaiting_user_response, or "" if the submission does not end the turn because it asks to
 // continue.
@@ -204,7 +207,8 @@ func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model
 }
 
 // callModelOnce acquires a model slot, calls the model once, and streams the reply to the
-// server while it arrives. It does not retry.
+// server while it arrives. It does not retry. The error is a [*silentModelError] if the model was
+// silent when the time of the attempt was over.
 func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*model.Response, error) {
 	release, err := c.acquireModelSlot(ctx)
 	if err != nil {
@@ -212,7 +216,9 @@ func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*m
 	}
 	defer release()
 	stream := c.streamer.tryStart()
-	reply, err := c.Config.Model.Complete(ctx, req, stream.sendDelta)
+	ctx, silence := c.watchSilence(ctx)
+	defer silence.stop()
+	reply, err := c.Config.Model.Complete(ctx, req, silence.wrap(stream.sendDelta))
 	stream.finish(err)
 	return reply, err
 }
@@ -220,7 +226,7 @@ func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*m
 // ReplyText returns the text blocks of a model reply as one text without surrounding white
 // space, "" if it has none.
 func ReplyText(reply *model.Response) string {
-	return strings.TrimSpace(model.JoinTextBlocks(reply.Content))
+	return strings.TrimSpace(model.ReplyText(reply.Content))
 }
 
 // WithoutBlockType returns a copy of blocks without those of type blockType.

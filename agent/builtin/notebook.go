@@ -13,9 +13,9 @@ import (
 	"assay/internal/protocol"
 )
 
-// executeCodeGrace is how much longer than the server the agent waits for the response to
-// execute_code, so that the server's timeout comes first.
-const executeCodeGrace = 2 * time.Second
+// answerGrace is how much longer than the server's limit the agent waits for the end of a cell or
+// the response to execute_code, so that the server, which stops both at the limit, comes first.
+const answerGrace = 2 * time.Second
 
 // NotebookClient sends notebook actions to the server, and waits for their responses and for the
 // ends of the cells and code that they run. It is safe for concurrent use.
@@ -168,11 +168,12 @@ func (n *NotebookClient) RunCell(ctx context.Context, action, cellID string, par
 	return n.awaitRun(ctx, run, cellID)
 }
 
-// awaitRun waits for the end of a cell's run, at most for the cell limit. If ctx ends first
-// it stops the cell and returns an error.
+// awaitRun waits for the end of a cell's run, at most for the cell limit and answerGrace, because
+// the server stops a cell at the limit and then sends its result. If ctx ends first it stops the
+// cell and returns an error.
 func (n *NotebookClient) awaitRun(ctx context.Context, run *expectedRun, cellID string) (CellRun, error) {
 	timeout := n.limits.CellTimeout
-	timer := time.NewTimer(timeout)
+	timer := time.NewTimer(timeout + answerGrace)
 	defer timer.Stop()
 	select {
 	case message := <-run.result:
@@ -200,7 +201,7 @@ func (n *NotebookClient) stopRun(run *expectedRun, cellID string) {
 // an exception is no error. If ctx ends first, ExecuteCode stops the code and returns an
 // error.
 func (n *NotebookClient) ExecuteCode(ctx context.Context, params any, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
-	r := n.actions.do(ctx, "execute_code", params, timeout+executeCodeGrace)
+	r := n.actions.do(ctx, "execute_code", params, timeout+answerGrace)
 	if ctx.Err() != nil {
 		n.sendStop("agent_tx_id", r.txID)
 	}

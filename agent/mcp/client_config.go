@@ -18,7 +18,8 @@ const clientConfigFile = ".mcp.json"
 func writeClientConfig(folder, program, socket string) error {
 	text, err := json.MarshalIndent(map[string]any{
 		"mcpServers": map[string]any{
-			"assay": map[string]any{"command": program, "args": []string{"mcp", "--socket", socket}},
+			// The path is not an argument, because other users and processes can see those.
+			"assay": map[string]any{"command": program, "args": []string{"mcp", "--attach"}, "env": map[string]string{"ASSAY_SOCKET": socket}},
 		},
 	}, "", "  ")
 	if err != nil {

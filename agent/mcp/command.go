@@ -35,10 +35,18 @@ type commandRunner struct {
 	cfg   Config
 	agent *tools.ExternalAgent
 	task  *currentTask
+	end   func(error) // ends the agent
 }
 
+// CommandError is the error of a Command that has failed without a submission in an evaluation.
+type CommandError struct{ text string }
+
+// Error says how the Command has failed and what it printed last.
+func (e *CommandError) Error() string { return e.text }
+
 // run starts the command for a query and waits for its end. Its error says that the command
-// could not be started, or is the cause of ctx; a command that fails is only reported.
+// could not be started, or is the cause of ctx. A command that fails without a submission ends the
+// agent in an evaluation; elsewhere it is only reported.
 func (r *commandRunner) run(ctx context.Context, task tools.ExternalTask) error {
 	text := task.EarlierTasks + task.Text
 	r.task.set(text)
@@ -56,7 +64,12 @@ func (r *commandRunner) run(ctx context.Context, task tools.ExternalTask) error 
 	}
 	submitted := started.awaitExit(ctx, task.Submitted, r.cfg.CloseTimeout)
 	if failure := started.failureText(); failure != "" && !submitted && ctx.Err() == nil {
-		r.agent.ReportError(failure)
+		if task.IsEvaluation {
+			r.end(&CommandError{failure})
+			<-ctx.Done()
+		} else {
+			r.agent.ReportError(failure)
+		}
 	}
 	return context.Cause(ctx)
 }

@@ -102,6 +102,15 @@ func TestCommandFails(t *testing.T) {
 			require.True(t, strings.HasPrefix(complaint.StringField("error"), tc.want), complaint)
 		})
 	}
+	t.Run("in an evaluation", func(t *testing.T) {
+		t.Parallel()
+		s := startAgent(t, shellCommand(`echo "no key"; exit 3`))
+		s.sendFrame(frame{"type": "init", "session_id": 1, "eval_mode": true})
+		s.sendQuery("x")
+		_, isCommandError := errors.AsType[*mcp.CommandError](<-s.ended)
+		require.True(t, isCommandError)
+		require.Equal(t, "no key\n", s.outputText())
+	})
 	t.Run("to start", func(t *testing.T) {
 		t.Parallel()
 		s := startAgent(t, mcp.Config{Command: []string{"/no/such/program"}})
@@ -121,10 +130,12 @@ func TestCommandFindsTheTools(t *testing.T) {
 	var seen map[string]map[string]struct {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
+		Env     map[string]string
 	}
 	require.NoError(t, json.Unmarshal([]byte(s.awaitFile("seen")), &seen))
 	require.Equal(t, "/bin/assay", seen["mcpServers"]["assay"].Command)
-	require.Equal(t, []string{"mcp", "--socket", s.socket}, seen["mcpServers"]["assay"].Args)
+	require.Equal(t, []string{"mcp", "--attach"}, seen["mcpServers"]["assay"].Args)
+	require.Equal(t, map[string]string{"ASSAY_SOCKET": s.socket}, seen["mcpServers"]["assay"].Env)
 	s.sendQuery("y")
 	require.Eventually(t, func() bool { return s.countFrames(isStatus("done")) == 2 }, maxTestWaitTimeout, time.Millisecond, "the file of the first query does not disturb")
 }
@@ -211,7 +222,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	defer ours.Close(protocol.CloseNormal, "")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
-	socket := mcp.SocketPath(t.TempDir(), "s")
+	socket := mcp.SocketPath(t.TempDir())
 	go func() { ended <- mcp.Run(ctx, theirs, mcp.Config{Socket: socket}) }()
 	_, err := ours.Read()
 	require.NoError(t, err)

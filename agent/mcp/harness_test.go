@@ -60,7 +60,7 @@ func startAgent(t *testing.T, cfg mcp.Config) *fakeServerHarness {
 		t: t, conn: ours, dir: t.TempDir(), ended: make(chan error, 1),
 		frameArrived: make(chan struct{}), hanging: map[string]bool{},
 	}
-	s.socket = mcp.SocketPath(s.dir, "s")
+	s.socket = mcp.SocketPath(s.dir)
 	cfg.Socket, cfg.WorkDir, cfg.Program, cfg.Stderr = s.socket, s.dir, "/bin/assay", s
 	cfg.Environ = append(cfg.Environ, os.Environ()...)
 	var group sync.WaitGroup

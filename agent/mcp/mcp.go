@@ -75,6 +75,9 @@ type Config struct {
 // Command ends the query. The Command and its group are killed when the query is cancelled,
 // when the agent ends, and CloseTimeout after the Command has submitted.
 //
+// In an evaluation, a Command that fails without a submission ends the agent: Run returns a
+// [*CommandError].
+//
 // Without a Command, the submission of a client ends the query.
 func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	if cfg.Stderr == nil {
@@ -97,7 +100,10 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 	task := newCurrentTask()
 	work := task.awaitSubmission
 	if len(cfg.Command) > 0 {
-		runner := &commandRunner{cfg: cfg, agent: agent, task: task}
+		var end context.CancelCauseFunc
+		ctx, end = context.WithCancelCause(ctx)
+		defer end(nil)
+		runner := &commandRunner{cfg: cfg, agent: agent, task: task, end: end}
 		work = runner.run
 	}
 	s := newToolServer(agent, task, cfg)

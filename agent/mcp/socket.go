@@ -3,8 +3,6 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,12 +24,8 @@ const maxSocketPathBytes = 103
 // webSocketSubprotocol is the subprotocol that MCP clients ask for.
 const webSocketSubprotocol = "mcp"
 
-// SocketPath returns the path of the Unix socket for the agent of a session, in a folder that
-// only its user can read. The path is 17 bytes longer than that of the folder.
-func SocketPath(folder, session string) string {
-	sum := sha256.Sum256([]byte(session))
-	return filepath.Join(folder, hex.EncodeToString(sum[:8]))
-}
+// SocketPath returns the path of the Unix socket of the agent with this private folder.
+func SocketPath(agentDir string) string { return filepath.Join(agentDir, "mcp") }
 
 // listenUnix listens on a Unix socket. It replaces the socket of an agent that was killed.
 func listenUnix(ctx context.Context, path string) (net.Listener, error) {

@@ -44,7 +44,7 @@ Content = Union[str, list[Json]]  # text, or content blocks of the Messages API
 
 OPERATION_TIMEOUT_S = 10.0  # for the answer to an operation
 DEFAULT_CELL_TIMEOUT_S = 300.0  # for a run, if the session has no limit for cells
-ANSWER_GRACE_S = 2.0  # how much longer than the server to wait for an execute_code
+ANSWER_GRACE_S = 2.0  # how much longer than the server's limit to wait for the end of a cell or an execute_code
 
 _JSON_ERRORS = (TypeError, ValueError, RecursionError)  # raised by json.dumps
 
@@ -296,7 +296,7 @@ class Agent:
             return answer
         self._runs.assign_cell(expected, answer["cell_id"])
         try:
-            return await _await_answer(self._cell_timeout(), expected.result)
+            return await _await_answer(self._cell_timeout() + ANSWER_GRACE_S, expected.result)  # the server stops it at the limit
         except asyncio.TimeoutError:
             return {"cell_id": answer["cell_id"], "status": "running", "logs": "", "exception": "", "cell_outputs": []}
 

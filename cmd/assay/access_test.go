@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -109,9 +110,8 @@ func TestEH8_EvalSandboxMode(t *testing.T) {
 
 	// Pages of other sites are refused, and so are foreign host names (DNS rebinding).
 	for header, problem := range map[string]string{
-		"Origin http://evil.example":    "pages of http://evil.example may not use this server; --origin lists those that may",
-		"Host evil.example":             "this server is for localhost, not for evil.example",
-		"Origin http://localhost:65535": "pages of http://localhost:65535 may not use this server",
+		"Origin http://evil.example": "pages of http://evil.example may not use this server; --origin lists those that may",
+		"Host evil.example":          "this server is for localhost, not for evil.example",
 	} {
 		name, value, _ := strings.Cut(header, " ")
 		for _, path := range []string{"/run", "/agent", "/watch", "/api/sessions", "/healthz"} {
@@ -120,10 +120,31 @@ func TestEH8_EvalSandboxMode(t *testing.T) {
 			require.Contains(t, body, problem)
 		}
 	}
-	status, _ := s.get(t, "/api/sessions", "Origin", s.url)
-	require.Equal(t, http.StatusOK, status, "pages of the server itself are allowed")
+	for _, origin := range []string{s.url, "http://localhost:65535"} {
+		status, _ := s.get(t, "/api/sessions", "Origin", origin)
+		require.Equal(t, http.StatusOK, status, "pages of servers on this machine are allowed: %s", origin)
+	}
 	s.stop(t)
 	s.requireNeverWritten(t, s.token)
+}
+
+// By default the server listens on loopback for IPv4 and IPv6, at the same port, because localhost may
+// mean either.
+func TestServe_ListensOnIPv6Loopback(t *testing.T) {
+	t.Parallel()
+	probe, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp6", "[::1]:0")
+	if err != nil {
+		t.Skip("this machine has no IPv6: ", err)
+	}
+	require.NoError(t, probe.Close())
+	s := startServe(t, serveConfig{args: []string{"--addr", "localhost:0", "--headless"}})
+	s.url = "http://[::1]" + s.url[strings.LastIndex(s.url, ":"):]
+	status, _ := s.get(t, "/healthz")
+	require.Equal(t, http.StatusOK, status)
+	w := s.dial(t, "/run", nil)
+	w.send(jsonObject{"token": s.token})
+	w.awaitItem(t, "ready", hasType("ready"))
+	s.stop(t)
 }
 
 // Pages that --origin lists are allowed. With --allow-remote every Host is allowed, as the token
@@ -134,7 +155,7 @@ func TestServe_Origins(t *testing.T) {
 	w := listed.dial(t, "/run", nil, "Origin", "http://localhost:5173")
 	w.send(jsonObject{"token": listed.token})
 	w.awaitItem(t, "ready", hasType("ready"))
-	_, _, err := websocket.Dial(t.Context(), listed.url+"/run", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://localhost:5174"}}}) //nolint:bodyclose // Dial closes it
+	_, _, err := websocket.Dial(t.Context(), listed.url+"/run", &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://other.example"}}}) //nolint:bodyclose // Dial closes it
 	require.ErrorContains(t, err, "403")
 	listed.stop(t)
 

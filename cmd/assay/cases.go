@@ -65,6 +65,18 @@ func (s *serveHost) loadCases(path, id string) ([]testcases.Case, error) {
 // listCases lists all cases in the files and folders of --case, whatever their ids: a
 // console may ask for any of them.
 func (s *serveHost) listCases() (all []api.Case, err error) {
+	cases, err := s.loadAllCases()
+	for _, c := range cases {
+		all = append(all, api.Case{Path: c.Source.File, ID: c.ID, Task: c.Task, Tags: c.Tags})
+	}
+	return all, err
+}
+
+// loadAllCases loads all cases in the files and folders of --case, whatever their ids.
+func (s *serveHost) loadAllCases() ([]testcases.Case, error) {
+	if len(s.flags.cases) == 0 {
+		return nil, nil
+	}
 	dataFolders, err := s.flags.host.dataFolders()
 	if err != nil {
 		return nil, err
@@ -74,11 +86,7 @@ func (s *serveHost) listCases() (all []api.Case, err error) {
 		path, _, _ := strings.Cut(name, "#")
 		paths = append(paths, path)
 	}
-	cases, err := testcases.Load(paths, testcases.Options{Data: dataFolders}) // a file that is named twice counts once
-	for _, c := range cases {
-		all = append(all, api.Case{Path: c.Source.File, ID: c.ID, Task: c.Task, Tags: c.Tags})
-	}
-	return all, err
+	return testcases.Load(paths, testcases.Options{Data: dataFolders}) // a file that is named twice counts once
 }
 
 // prepareCase returns a function that makes attempts at the cases at path, which a console
@@ -130,7 +138,7 @@ func (s *serveHost) attemptRunner(run caseSequence) server.AttemptRunner {
 // runCases creates a run folder, makes an attempt at each case, shows them to consoles,
 // and prints the summary.
 func (s *serveHost) runCases(ctx context.Context, run caseSequence, publisher *server.AttemptPublisher) error {
-	skipReason, err := s.host.checkRequirements(ctx, run.cases)
+	skipReason, err := s.checkCases(ctx, run.cases)
 	if err != nil {
 		return err
 	}
@@ -158,6 +166,15 @@ func (s *serveHost) runCases(ctx context.Context, run caseSequence, publisher *s
 		err = errors.New("every case was skipped")
 	}
 	return err
+}
+
+// checkCases returns a function that says why a case must be skipped here, or an error with everything
+// that the graders of the other cases need and that is missing.
+func (s *serveHost) checkCases(ctx context.Context, cases []testcases.Case) (skipReason func(testcases.Case) string, err error) {
+	if skipReason, err = s.host.checkRequirements(ctx, cases); err != nil {
+		return nil, err
+	}
+	return skipReason, s.p.checkGraders(cases, skipReason)
 }
 
 // attemptInfo returns what consoles may know about a running attempt.

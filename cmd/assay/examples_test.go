@@ -109,13 +109,13 @@ func TestDocs_ExampleConsole(t *testing.T) {
 	python := findPythonWithWebsockets(t)
 	for name, tc := range map[string]struct {
 		agent   string
-		token   []string // flags of server and console; none: EVAL_SANDBOX=1
+		token   string // of the server; "": EVAL_SANDBOX=1
 		verdict string
 		status  int
 	}{
-		"passed":       {"oracle", nil, "verdict: completed passed 1", 0},
-		"not passed":   {"noop", nil, "verdict: stopped_without_answer not passed 0", 1},
-		"with a token": {"oracle", []string{"--token", "secret"}, "verdict: completed passed 1", 0},
+		"passed":       {"oracle", "", "verdict: completed passed 1", 0},
+		"not passed":   {"noop", "", "verdict: stopped_without_answer not passed 0", 1},
+		"with a token": {"oracle", "secret", "verdict: completed passed 1", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -123,13 +123,11 @@ func TestDocs_ExampleConsole(t *testing.T) {
 				"id": "sum", "task": "How much is 6 times 7?", "grader": {"type": "exact", "config": {"ground_truth": 42}},
 				"oracle": {"cells": ["x = 6 * 7\nprint(x)"], "answer": 42}}`)
 			args := []string{"-u", filepath.Join("..", "..", "docs", "examples", "console.py")}
-			config := serveConfig{args: append([]string{"--addr", "localhost:0", "--agent", tc.agent, "--case", file}, tc.token...)}
-			if tc.token != nil {
-				config.env = []string{"EVAL_SANDBOX="}
+			s := startServe(t, serveConfig{token: tc.token, args: []string{"--addr", "localhost:0", "--agent", tc.agent, "--case", file}})
+			console := exec.CommandContext(t.Context(), python, append(args, s.url)...)
+			if tc.token != "" {
+				console.Env = append(os.Environ(), "ASSAY_TOKEN="+tc.token)
 			}
-			s := startServe(t, config)
-			args = append(args, s.url)
-			console := exec.CommandContext(t.Context(), python, append(args, tc.token...)...)
 			printed, _ := console.CombinedOutput() // the exit status is checked below
 			require.Contains(t, string(printed), tc.verdict)
 			require.Equal(t, tc.status, console.ProcessState.ExitCode(), "%s", printed)

@@ -94,6 +94,9 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 			}
 		})
 		name := unknown.GetSpecifiedName()
+		if name == "token" { // a flag of earlier versions
+			return fmt.Errorf("unknown flag --token: a token comes from --token-file or %s, never from an argument", tokenVariable)
+		}
 		return fmt.Errorf("unknown flag --%s: %s", name, suggest("--", lint.NearestWord(name, names), cmd))
 	}
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)

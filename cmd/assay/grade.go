@@ -152,6 +152,9 @@ func (p *cli) regradeRun(ctx context.Context, f *gradeFlags, paths []string) (er
 	if err != nil {
 		return exit.BrokenError(err)
 	}
+	if damaged := summary.Unreadable; damaged != nil {
+		_, _ = fmt.Fprintf(p.stderr, "assay: %s: damaged lines that were left out: %d, the first is line %d\n", filepath.Join(f.run, "attempts.jsonl"), damaged.Count, damaged.First+1)
+	}
 	return regradeExitError(summary)
 }
 
@@ -179,14 +182,14 @@ func loadRegradeCases(ctx context.Context, run *runs.Run, paths []string) ([]tes
 }
 
 // regradeExitError returns an error with the exit status for the new verdicts, or nil if
-// all attempts pass.
+// all attempts pass and no line of them is damaged.
 func regradeExitError(s rescore.Summary) error {
 	switch {
 	case s.Attempts == 0:
 		return exit.BrokenError(errors.New("the run has no attempts"))
-	case s.Passed+s.Failed == 0 && s.GradedCount() > 0:
+	case s.Passed+s.Failed == 0 && s.GradingErrors == 0 && s.GradedCount() > 0:
 		return exit.BrokenError(errors.New("nothing could be graded"))
-	case s.Passed < s.GradedCount():
+	case s.Passed < s.GradedCount() || s.Unreadable != nil:
 		return exit.FailedError()
 	default:
 		return nil

@@ -38,6 +38,7 @@ type kernelAndAgentFlags struct {
 	maxStdioBytes  int // -1 means no limit
 	limits         limitFlags
 	sandbox        sandboxFlags
+	agentSandbox   agentSandboxFlags
 	pool           poolFlags
 	maxModelCalls  int // in flight; 0 means no limit
 	data           []string
@@ -57,6 +58,7 @@ func (f *kernelAndAgentFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.data, "data", nil, "folder in which data addresses with a prefix are found, as `PREFIX=DIR` (repeatable)")
 	f.limits.add(flags)
 	f.sandbox.add(flags)
+	f.agentSandbox.add(flags)
 	f.pool.add(flags)
 	flags.IntVar(&f.maxModelCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all built-in agents; 0 is no limit")
 }
@@ -79,8 +81,10 @@ type kernelAndAgentHost struct {
 	kernel       selectedKernel
 	pool         *kernel.Pool     // nil if kernels start cold
 	modelLimiter *limiter.Limiter // of model calls; nil if there is no limit
-	agentCommand []string         // of a foreign agent, or of an MCP client
 	secret       string           // part of the names of sockets that code in a kernel must not find
+
+	agentCommand   []string // of a foreign agent, or of an MCP client
+	agentReadPaths []string // libraries of the interpreter that runs it
 }
 
 // newHost checks the flags, starts a supervisor and finds the kernel. Its errors carry an
@@ -101,16 +105,20 @@ func (p *cli) newHost(ctx context.Context, flags *kernelAndAgentFlags) (*kernelA
 	return h, nil
 }
 
-// guard returns a listener in front of ln that refuses kernels and agents, and all that they start,
-// of this host and of other servers.
-func (h *kernelAndAgentHost) guard(ln net.Listener) net.Listener {
-	return peers.ForServer().Listen(ln, func(peer peers.Peer, why error) {
-		if peer == (peers.Peer{}) {
-			h.p.newLogger().Warn("a connection was refused", "error", why)
-			return
-		}
-		h.supervisor.ReportForbidden(peer, "a connection to the server at "+ln.Addr().String())
-	})
+// guard returns listeners in front of the given ones that refuse kernels and agents, and all that they
+// start, of this host and of other servers.
+func (h *kernelAndAgentHost) guard(listeners []net.Listener) []net.Listener {
+	guarded := make([]net.Listener, len(listeners))
+	for i, ln := range listeners {
+		guarded[i] = h.supervisor.Guard().Listen(ln, func(peer peers.Peer, why error) {
+			if peer == (peers.Peer{}) {
+				h.p.newLogger().Warn("a connection was refused", "error", why)
+				return
+			}
+			h.supervisor.ReportForbidden(peer, "a connection to the server at "+ln.Addr().String())
+		})
+	}
+	return guarded
 }
 
 // agentOnlyPath returns a path that only agents receive. A kernel knows the temporary
@@ -119,17 +127,21 @@ func (h *kernelAndAgentHost) agentOnlyPath(name string) string {
 	return filepath.Join(h.supervisor.TempDir(), name+"-"+h.secret)
 }
 
+// agentsDir returns the folder with the private folders of the agents.
+func (h *kernelAndAgentHost) agentsDir() string { return h.agentOnlyPath("agents") }
+
 // prepare finds the kernel, prepares its sandbox, and starts the model limiter and the
 // pool.
 func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 	if err := h.findKernel(ctx); err != nil {
 		return err
 	}
-	if err := h.makeMCPSocketsDir(); err != nil {
+	if err := os.Mkdir(h.agentsDir(), 0o700); err != nil {
 		return exit.BrokenError(err)
 	}
+	h.resolveAgentProgram(ctx)
 	if h.sandboxes, err = h.prepareSandboxes(ctx); err != nil {
-		return exit.BrokenError(err)
+		return err
 	}
 	if err := h.startLimiter(); err != nil {
 		return exit.BrokenError(err)
@@ -142,8 +154,8 @@ func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 
 // checkFlags rejects invalid flags before anything is started.
 func (h *kernelAndAgentHost) checkFlags() (err error) {
-	isForeign := !slices.Contains([]string{"builtin", "oracle", "noop", agentFlagMCP}, h.flags.agent)
-	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(isForeign), h.flags.pool.check(h.flags.kernel), h.flags.checkModelCalls()} {
+	isForeign := h.flags.hasForeignAgent()
+	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(), h.flags.agentSandbox.check(isForeign, h.flags.sandbox.isOn), h.flags.pool.check(h.flags.kernel), h.flags.checkModelCalls()} {
 		if err != nil {
 			return err
 		}
@@ -168,6 +180,12 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 		h.agentCommand, err = parseCommandLine("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
 		return err
 	}
+}
+
+// hasForeignAgent reports whether the agent is a program that does not come with Assay, and is started
+// by it.
+func (f *kernelAndAgentFlags) hasForeignAgent() bool {
+	return !slices.Contains([]string{"builtin", "oracle", "noop", agentFlagMCP}, f.agent)
 }
 
 // parseCommandLine splits a command line as a shell does. It makes the paths of the program
@@ -203,7 +221,7 @@ func parseCommandLine(flag, line, keywords string) ([]string, error) {
 func (h *kernelAndAgentHost) agentConfig(solution string) (agent.Config, error) {
 	cfg := agent.Config{PassVariables: h.flags.agentEnv, ReadyTimeout: h.flags.readyTimeout, MaxFrameBytes: h.flags.maxFrameBytes}
 	if _, ok := h.flags.mcpClientCommand(); ok {
-		cfg.Command, cfg.Sandbox = h.mcpAgentCommand(), h.sandboxes.agent
+		cfg.Command, cfg.Sandbox, cfg.PrivateRoot, cfg.HomeSeed = h.mcpAgentCommand(), h.sandboxes.agent, h.agentsDir(), h.flags.agentSandbox.home
 		return cfg, nil
 	}
 	switch h.flags.agent {
@@ -217,7 +235,7 @@ func (h *kernelAndAgentHost) agentConfig(solution string) (agent.Config, error) 
 	case "builtin":
 		cfg.Command = append([]string{h.p.self, "agent"}, h.flags.builtin.arguments()...)
 	default:
-		cfg.Command, cfg.Sandbox = h.agentCommand, h.sandboxes.agent
+		cfg.Command, cfg.Sandbox, cfg.PrivateRoot, cfg.HomeSeed = h.agentCommand, h.sandboxes.agent, h.agentsDir(), h.flags.agentSandbox.home
 	}
 	return cfg, nil
 }
@@ -239,7 +257,8 @@ func (h *kernelAndAgentHost) attemptConfig() (attempt.Config, error) {
 	return attempt.Config{
 		SolutionsDir: solutionsDir,
 		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
-		LimitOverrides: h.limitOverrides(), OpenJudge: h.p.openJudge, Log: h.p.newLogger(),
+		IgnoreCaseNetwork: h.flags.sandbox.network != "",
+		LimitOverrides:    h.limitOverrides(), OpenJudge: h.p.openJudge, Log: h.p.newLogger(),
 	}, nil
 }
 

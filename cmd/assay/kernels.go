@@ -45,11 +45,11 @@ func (h *kernelAndAgentHost) findKernel(ctx context.Context) (err error) {
 			return exit.UsageError(err)
 		}
 		k.command = []string{h.p.self, "jupyter", found.Path}
-		k.readPaths = slices.Concat(commandFolders(k.command), found.ReadPaths())
+		k.readPaths = slices.Concat(commandReadPaths(k.command), found.ReadPaths())
 		k.needsUnixSockets, k.needsLoopback = true, true
 	default:
 		k.command, err = parseCommandLine("--kernel", name, "python, elisp, jupyter:NAME")
-		k.readPaths = commandFolders(k.command)
+		k.readPaths = commandReadPaths(k.command)
 	}
 	if err != nil {
 		return exit.BrokenError(err)
@@ -70,17 +70,13 @@ func (h *kernelAndAgentHost) kernelConfig() kernel.Config {
 // keeps a process from Unix sockets outside of its folders.
 const landlockVersionForUnixSockets = 9
 
-// kernelSandboxRules adds to rules what the selected kernel needs. A kernel whose processes talk
-// over the network gets a loopback network if the network is off.
+// kernelSandboxRules adds to rules what the selected kernel needs.
 func (h *kernelAndAgentHost) kernelSandboxRules(rules sandbox.Rules, machine sandbox.Machine) sandbox.Rules {
 	k := h.kernel
 	if k.emacs != nil && machine.LandlockVersion >= landlockVersionForUnixSockets {
 		rules.WritePaths = append(rules.WritePaths, h.supervisor.SocketsDir())
 	}
 	rules.ReadPaths = slices.Concat(rules.ReadPaths, k.readPaths)
-	rules.AllowUnixSockets = k.needsUnixSockets
-	if k.needsLoopback && rules.Network == sandbox.NetworkOff {
-		rules.Network = sandbox.NetworkLoopback
-	}
+	rules.AllowUnixSockets, rules.NeedsLoopback = k.needsUnixSockets, k.needsLoopback
 	return rules
 }

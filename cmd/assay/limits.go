@@ -22,6 +22,7 @@ type limitFlags struct {
 	turns, actions   int
 	tokens           int64
 	cost             float64 // USD
+	trace            byteSizeFlag
 	flags            *pflag.FlagSet
 }
 
@@ -38,6 +39,8 @@ func (l *limitFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&l.actions, "actions", 0, describe("maximum `number` of notebook actions", defaults.MaxActions))
 	flags.Int64Var(&l.tokens, "tokens", 0, describe("maximum `number` of tokens, input and output together", "none"))
 	flags.Float64Var(&l.cost, "cost", 0, describe("maximum cost in `USD`", "none"))
+	l.trace = byteSizeFlag(defaults.MaxTraceBytes)
+	flags.Var(&l.trace, "trace-limit", "maximum `size` of the messages of an attempt in its trace; 0 is no limit")
 	l.flags = flags
 }
 
@@ -61,6 +64,7 @@ func (l *limitFlags) overrides() runs.Limits {
 		WallTimeoutS: limitOverrideOf(l, "wall", l.wall.Seconds()), IdleTimeoutS: limitOverrideOf(l, "idle", l.idle.Seconds()), CellTimeoutS: limitOverrideOf(l, "cell", l.cell.Seconds()),
 		MaxTurns: limitOverrideOf(l, "turns", l.turns), MaxActions: limitOverrideOf(l, "actions", l.actions),
 		MaxTokens: limitOverrideOf(l, "tokens", l.tokens), MaxCostUSD: limitOverrideOf(l, "cost", l.cost),
+		MaxTraceBytes: limitOverrideOf(l, "trace-limit", int64(l.trace)),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"assay/eval/attempt"
 	"assay/eval/batch"
 	"assay/eval/runs"
+	"assay/internal/sandbox"
 	"assay/testcases"
 	"assay/testcases/lint"
 )
@@ -72,6 +73,7 @@ func (f *lintFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.playsCases, "oracle", false, "also run each case with its own solution, which must pass, and with an agent that does nothing, which must fail")
 	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "with --oracle: `number` of attempts at once")
 	f.host.addSome(cmd, "kernel", "python", "data", "sandbox")
+	f.host.sandbox.defaultNetwork = sandbox.NetworkLoopback // as in a run
 }
 
 // lint checks the cases in paths, prints the report, and returns an error with the exit
@@ -196,6 +198,7 @@ func (p *cli) runPlayableCases(ctx context.Context, f *lintFlags, report *lint.R
 func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string, cases []testcases.Case) (plays map[string]lint.PlayResult, err error) {
 	flags := f.host
 	flags.agent = agent
+	flags.sandbox.withhold(cases)
 	h, err := p.newHost(ctx, &flags)
 	if err != nil {
 		return nil, err

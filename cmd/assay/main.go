@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -170,13 +171,18 @@ func suggest(prefix, near string, cmd *cobra.Command) string {
 	return "did you mean " + prefix + near + "?"
 }
 
-// setFlagsFromEnvironment sets each flag that was not given from its variable ASSAY_FLAG.
+// childVariables are the variables that Assay sets for kernels and agents. They are not taken for
+// flags: a program that an agent has started would act on that agent's session.
+func childVariables() []string { return []string{"ASSAY_SESSION", "ASSAY_SOCKET"} }
+
+// setFlagsFromEnvironment sets each flag that was not given from its variable ASSAY_FLAG, except for
+// childVariables.
 func (p *cli) setFlagsFromEnvironment(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 		value, isSet := p.getenv(name)
-		if flag.Changed || !isSet || err != nil {
+		if flag.Changed || !isSet || err != nil || slices.Contains(childVariables(), name) {
 			return
 		}
 		if flagErr := cmd.Flags().Set(flag.Name, value); flagErr != nil {

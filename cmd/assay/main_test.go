@@ -85,7 +85,7 @@ func raceExitEnv() (name, value string) { return "GORACE", "atexit_sleep_ms=0" }
 //	mountdisk DIR SIZE          mounts a disk of SIZE bytes at DIR; needs the condition [mount]
 //
 // and the conditions [mount], disks can be mounted, and [landlock], the kernel has Landlock.
-// $EXAMPLES is the folder docs/examples.
+// $EXAMPLES is the folder docs/examples, $SDK the one of assay_agent.py.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -95,6 +95,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv(raceExitEnv())
 			examples, err := filepath.Abs(filepath.Join("..", "..", "docs", "examples"))
 			env.Setenv("EXAMPLES", examples)
+			env.Setenv("SDK", filepath.Join(examples, "..", "..", "agent", "python"))
 			return err
 		},
 		Condition: func(name string) (bool, error) {

@@ -117,7 +117,7 @@ func runWithClient(t *testing.T, args []string) {
 func connectMCP(t *testing.T, dir string, args ...string) (*sdk.ClientSession, *exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command("assay", append([]string{"mcp"}, args...)...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "ASSAY_SESSION=inherited", "ASSAY_SOCKET=/no/such/socket") // as in a program that an agent has started
 	stderr := &bytes.Buffer{}
 	cmd.Stderr = stderr
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.CommandTransport{Command: cmd}, nil)
@@ -165,7 +165,8 @@ func TestMCP_OwnNotebook(t *testing.T) {
 func TestMCP_LiveSession(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: "secret", args: []string{"--agent", "mcp"}})
-	client, cmd, stderr := connectMCP(t, s.dir, "--url", s.url, "--token", "secret") // it may connect before the agent is ready
+	secret := writeFile(t, filepath.Join(t.TempDir(), "token"), "secret\n")
+	client, cmd, stderr := connectMCP(t, s.dir, "--url", s.url, "--token-file", secret) // it may connect before the agent is ready
 	c := s.connectView(t, "default")
 	c.agent.send(jsonObject{"type": "agent_query", "query": "What is it?", "request_id": "q1"})
 	require.Equal(t, "What is it?", callTool(t, client, "get_task", nil))
@@ -202,7 +203,7 @@ func TestMCP_LiveSession(t *testing.T) {
 	require.Contains(t, stderr.String(), "assay: the session has ended: its agent is gone")
 	ready := func(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), "session: ready agent") }
 	s.stderr.awaitNthItem(t, 2, "another agent", ready)
-	client, cmd, _ = connectMCP(t, s.dir, "--url", s.url, "--session", "default", "--token", "secret")
+	client, cmd, _ = connectMCP(t, s.dir, "--url", s.url, "--session", "default", "--token-file", secret)
 	require.Contains(t, callTool(t, client, "get_context", nil), "seen by all")
 	require.NoError(t, client.Close())
 	require.Equal(t, 0, cmd.ProcessState.ExitCode())
@@ -213,6 +214,7 @@ func TestMCP_LiveSession(t *testing.T) {
 func TestMCP_Refused(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveConfig{token: "secret", args: []string{"--agent", "mcp"}})
+	secret := writeFile(t, filepath.Join(t.TempDir(), "token"), "secret\n")
 	other := startServe(t, serveConfig{})
 	for _, tc := range []struct {
 		at     *serveProcess
@@ -241,9 +243,10 @@ func TestMCP_Refused(t *testing.T) {
 		exit int
 	}{
 		{[]string{"--url", s.url}, "assay: the token is wrong or missing", exit.StatusBroken},
-		{[]string{"--url", s.url, "--token", "secret", "--session", "x"}, `assay: there is no session "x"`, exit.StatusBroken},
+		{[]string{"--url", s.url, "--token-file", secret, "--session", "x"}, `assay: there is no session "x"`, exit.StatusBroken},
 		{[]string{"--url", other.url}, "does not speak MCP", exit.StatusBroken},
 		{[]string{"--url", "here"}, "assay: \"here\" is not the address of a server", exit.StatusUsage},
+		{[]string{"--attach"}, "assay: --attach: ASSAY_SOCKET is not set", exit.StatusUsage},
 		{[]string{"--socket", "/no/socket"}, "assay: /no/socket: nobody listens there", exit.StatusBroken},
 	} {
 		cmd := exec.CommandContext(t.Context(), "assay", append([]string{"mcp"}, tc.args...)...)
@@ -253,7 +256,7 @@ func TestMCP_Refused(t *testing.T) {
 		require.Equal(t, tc.exit, cmd.ProcessState.ExitCode())
 	}
 	socket := ""
-	for _, path := range globPaths(t, filepath.Join(s.dir, "tmp", "*", "mcp-*", "*")) {
+	for _, path := range globPaths(t, filepath.Join(s.dir, "tmp", "*", "agents-*", "*", "mcp")) {
 		socket = path
 	}
 	require.NoError(t, os.Remove(socket))
@@ -285,7 +288,8 @@ func TestMCP_Outcomes(t *testing.T) {
 		detail      string
 	}{
 		"exits":                         {file, "mcp: true", nil, runs.OutcomeStopped, "done"},
-		"fails":                         {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.OutcomeStopped, "sh exited with status 4; it printed last:\nno key"},
+		"fails":                         {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.OutcomeAgentExit, "sh exited with status 4; it printed last:\nno key"},
+		"is killed":                     {file, `mcp: sh -c 'kill -9 $$'`, nil, runs.OutcomeAgentExit, "sh was killed by SIGKILL"},
 		"hangs":                         {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.OutcomeLimit, "idle"},
 		"its configuration file exists": {withConfig, "mcp: true", nil, runs.OutcomeAgentError, "the sandbox has a .mcp.json already"},
 	} {

@@ -16,7 +16,6 @@ import (
 	"assay/internal/model/endpoint"
 	modelopen "assay/internal/model/open"
 	"assay/internal/model/replay"
-	"assay/internal/peers"
 )
 
 // openModel opens the model with that name and the settings of --model-arg.
@@ -182,7 +181,7 @@ func (h *kernelAndAgentHost) startLimiter() (err error) {
 // isAgent reports whether the peer of a connection is an agent of this host. Any other peer is
 // reported: a cell may not take the slots of the agents.
 func (h *kernelAndAgentHost) isAgent(conn net.Conn) bool {
-	peer, err := peers.ForServer().PeerOf(conn)
+	peer, err := h.supervisor.Guard().PeerOf(conn)
 	if err != nil {
 		return false
 	}

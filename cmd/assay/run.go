@@ -21,7 +21,9 @@ import (
 	"assay/eval/attempt"
 	"assay/eval/batch"
 	"assay/eval/runs"
+	"assay/internal/sandbox"
 	"assay/testcases"
+	"assay/testcases/grading"
 )
 
 // runFlags are the flags of assay run.
@@ -62,6 +64,8 @@ at once).`,
 	}
 	flags := cmd.Flags()
 	f.host.add(cmd)
+	f.host.sandbox.setDefaultNetwork(flags, sandbox.NetworkLoopback)
+	f.host.agentSandbox.confineByDefault(flags)
 	flags.IntVarP(&f.jobs, "jobs", "j", runtime.NumCPU(), "`number` of attempts at once")
 	flags.IntVar(&f.epochs, "epochs", 1, "`number` of attempts per case")
 	flags.StringVar(&f.out, "out", "", "run `folder` to create; it must not exist (default runs/<time>-<name>)")
@@ -84,6 +88,10 @@ func (p *cli) runCases(ctx context.Context, f *runFlags, paths []string) error {
 	if err != nil {
 		return exit.UsageError(err)
 	}
+	if f.out == "" {
+		f.out = newRunFolder(defaultRunsDir, runName(paths))
+	}
+	f.host.sandbox.withhold(cases, append(runFoldersBeside(f.out), f.out, defaultRunsDir)...)
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
 	h, err := p.newHost(ctx, &f.host)
@@ -136,11 +144,14 @@ func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags,
 	if err != nil {
 		return none, exit.BrokenError(err)
 	}
+	if err := p.checkGraders(cases, skipReason); err != nil {
+		return none, exit.UsageError(err)
+	}
 	attempts, err := h.attemptConfig()
 	if err != nil {
 		return none, err
 	}
-	folder, err := runs.Create(f.runFolder(paths), runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths), Host: h.machineInfo()})
+	folder, err := runs.Create(f.out, runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths), Host: h.machineInfo()})
 	if errors.Is(err, runs.ErrExists) {
 		return none, exit.UsageError(err)
 	} else if err != nil {
@@ -165,6 +176,25 @@ func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags,
 	return summary, nil
 }
 
+// checkGraders returns an error with everything that the graders of the cases need and that is
+// missing here: programs, scripts, models and their keys. Cases that will be skipped are not checked.
+func (p *cli) checkGraders(cases []testcases.Case, skipReason func(testcases.Case) string) error {
+	var errs []error
+	in := grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge}
+	for _, c := range cases {
+		if skipReason(c) != "" {
+			continue
+		}
+		in.Dir = c.Source.Dir()
+		for _, spec := range c.Graders {
+			if err := grading.CheckAvailable(spec, in); err != nil {
+				errs = append(errs, fmt.Errorf("%s: case %q: %w", c.Source, c.ID, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // startReporter prints what will be run, and starts to show progress.
 func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelAndAgentHost) *progress.Reporter {
 	cfg := progress.Config{Out: p.stdout, JSON: f.json, Err: p.stderr, AttemptCount: attempts, RunDir: runDir, Pool: h.pool}
@@ -181,6 +211,12 @@ func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelA
 	reporter := progress.New(cfg)
 	for _, missing := range describeUnenforcedRules(h.enforcedRules()) {
 		reporter.Printf("not enforced on this machine: %s", missing)
+	}
+	if f.host.sandbox.isOn && f.host.sandbox.network == "" {
+		reporter.Printf(`kernels have no network, except in cases with "network": "on"; --network on opens it for all`)
+	}
+	if f.host.hasForeignAgent() && !f.host.confinesAgent() {
+		reporter.Printf("the agent is not confined (--sandbox-agent): it can read the cases and change the results, so the score is on trust")
 	}
 	reporter.Printf("%d attempts, %d at once, agent %s, into %s", attempts, f.jobs, agent, runDir)
 	reporter.Start()
@@ -223,14 +259,24 @@ func (h *kernelAndAgentHost) checkRequirements(ctx context.Context, cases []test
 	}, nil
 }
 
-// runFolder returns the path of the run folder: that of --out, or a new one in runs that
-// is named after the first path.
-func (f *runFlags) runFolder(paths []string) string {
-	if f.out != "" {
-		return f.out
+// defaultRunsDir is the folder in which run folders are made without --out.
+const defaultRunsDir = "runs"
+
+// runName returns a name for a run of the cases in paths.
+func runName(paths []string) string {
+	return strings.TrimSuffix(filepath.Base(filepath.Clean(paths[0])), filepath.Ext(paths[0]))
+}
+
+// runFoldersBeside returns the run folders that are in the same folder as dir.
+func runFoldersBeside(dir string) (folders []string) {
+	parent := filepath.Dir(filepath.Clean(dir))
+	entries, _ := os.ReadDir(parent) // without the folder there is none beside dir
+	for _, entry := range entries {
+		if _, err := os.Stat(filepath.Join(parent, entry.Name(), "attempts.jsonl")); err == nil {
+			folders = append(folders, filepath.Join(parent, entry.Name()))
+		}
 	}
-	name := strings.TrimSuffix(filepath.Base(filepath.Clean(paths[0])), filepath.Ext(paths[0]))
-	return newRunFolder("runs", name)
+	return folders
 }
 
 // newRunFolder returns the path of a folder in dir that does not exist. Its name has the
@@ -255,7 +301,7 @@ func (f *runFlags) recordedFlags(paths []string) map[string]any {
 		"paths": absolutePaths(paths), "agent": f.host.agent, "model": b.model, "strategy": b.strategy, "name": b.name,
 		"model_args": withoutCredentials(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
 		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.maxModelCalls,
-		"kernel": f.host.kernel, "jobs": f.jobs, "epochs": f.epochs,
+		"kernel": f.host.kernel, "network": f.host.sandbox.network, "agent_confined": !f.host.hasForeignAgent() || f.host.confinesAgent(), "jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.overrides(), "selection": f.selection,
 	}
 }

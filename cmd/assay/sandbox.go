@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,30 +13,47 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"assay/cmd/assay/internal/exit"
 	"assay/eval/runs"
 	"assay/internal/sandbox"
+	"assay/testcases"
 )
 
-// sandboxFlags are the flags that say what kernels and agents may do outside of their
-// working folder, and how much inside.
+// sandboxFlags are the flags that say what kernels may do outside of their working folder, and how
+// much inside. The limits are those of confined agents too.
 type sandboxFlags struct {
-	isOn, includesAgent  bool
-	network              string
+	isOn                 bool
+	network              string          // "" means that of the case, or defaultNetwork
+	defaultNetwork       sandbox.Network // on, except for run
 	readPaths            []string
 	memory, disk         byteSizeFlag // 0 means no limit
 	processes, openFiles int          // 0 means no limit
+
+	// withheldPaths are files and folders that neither kernel nor agent may read, because they tell
+	// how to pass. No flag.
+	withheldPaths []string
 }
 
 func (f *sandboxFlags) add(flags *pflag.FlagSet) {
-	f.network, f.memory, f.disk = string(sandbox.NetworkOn), defaultMemoryLimit(), byteSizeFlag(2<<30)
+	f.memory, f.disk = defaultMemoryLimit(), byteSizeFlag(2<<30)
 	flags.BoolVar(&f.isOn, "sandbox", true, "confine kernels to their working folder with what this machine offers")
-	flags.BoolVar(&f.includesAgent, "sandbox-agent", false, "confine a foreign agent by the same rules")
 	flags.StringArrayVar(&f.readPaths, "sandbox-read", nil, "`path` outside the working folder that may be read (repeatable)")
-	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "network", "network of sandboxed code: `on|loopback|off`; loopback reaches only processes of the same sandbox")
+	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "network", "network of sandboxed code, whatever its case says: `on|loopback|off`; loopback reaches only processes of the same sandbox")
+	f.setDefaultNetwork(flags, sandbox.NetworkOn)
 	flags.Var(&f.memory, "memory", "most memory that each sandboxed process may allocate, a `size` such as 8GiB; 0 is no limit")
 	flags.IntVar(&f.processes, "processes", 4096, "maximum `number` of processes and threads in a sandbox; 0 is no limit")
 	flags.IntVar(&f.openFiles, "open-files", 4096, "maximum `number` of open files of each sandboxed process; 0 is no limit")
 	flags.Var(&f.disk, "disk", "most data added to a working folder, measured each second, and the largest file: a `size` such as 2GiB; 0 is no limit")
+}
+
+// setDefaultNetwork sets the network of code that neither --network nor its case gives one.
+func (f *sandboxFlags) setDefaultNetwork(flags *pflag.FlagSet, network sandbox.Network) {
+	f.defaultNetwork, flags.Lookup("network").DefValue = network, string(network)
+}
+
+// kernelNetwork returns the network of kernels whose case does not say otherwise.
+func (f *sandboxFlags) kernelNetwork() sandbox.Network {
+	return cmp.Or(sandbox.Network(f.network), f.defaultNetwork)
 }
 
 // defaultMemoryLimit returns three quarters of the machine's memory, so that a kernel that
@@ -49,20 +67,15 @@ func defaultMemoryLimit() byteSizeFlag {
 	return byteSizeFlag(info.Totalram / 4 * 3 * uint64(info.Unit)) //nolint:gosec // no machine has 2^63 bytes
 }
 
-// check rejects invalid flags. isForeign says that the agent is not a built-in one.
-func (f *sandboxFlags) check(isForeign bool) error {
+// check rejects invalid flags.
+func (f *sandboxFlags) check() error {
 	for _, path := range f.readPaths {
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("--sandbox-read: %w", err)
 		}
 	}
-	switch {
-	case f.processes < 0 || f.openFiles < 0:
+	if f.processes < 0 || f.openFiles < 0 {
 		return fmt.Errorf("--processes %d, --open-files %d: a limit is not negative; 0 is none", f.processes, f.openFiles)
-	case f.includesAgent && !f.isOn:
-		return errors.New("--sandbox-agent confines by the same rules as --sandbox, which is off")
-	case f.includesAgent && !isForeign:
-		return errors.New("--sandbox-agent is for a foreign agent: the built-in ones run no code")
 	}
 	return nil
 }
@@ -72,63 +85,109 @@ type sandboxes struct {
 	kernel, agent *sandbox.Template
 }
 
-// prepareSandboxes probes what the machine can enforce, and makes the rules of the flags.
-func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (sandboxes, error) {
+// prepareSandboxes probes what the machine can enforce, and makes the rules of the flags. Its errors
+// carry an exit status.
+func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes, err error) {
 	f := &h.flags.sandbox
 	if !f.isOn {
-		return sandboxes{}, nil
+		return s, nil
 	}
-	rules := sandbox.Rules{
-		Network: sandbox.Network(f.network), MaxMemoryBytes: int64(f.memory), MaxFileBytes: int64(f.disk),
-		MaxProcesses: f.processes, MaxOpenFiles: f.openFiles,
-	}
-	for _, path := range f.readPaths {
-		absolute, err := filepath.Abs(path)
-		if err != nil {
-			return sandboxes{}, err
-		}
-		rules.ReadPaths = append(rules.ReadPaths, absolute)
-	}
-	rules.ReadPaths = append(rules.ReadPaths, sandbox.SystemPaths()...)
+	f.withhold(nil, h.supervisor.TempDir()) // in case it is in a folder of the agent's program
 	machine := sandbox.ProbeMachine(ctx, h.p.sandboxLauncherCommand())
-	s := sandboxes{kernel: &sandbox.Template{Machine: machine, Rules: h.kernelSandboxRules(rules, machine)}}
-	if f.includesAgent {
-		rules.ReadPaths = slices.Concat(rules.ReadPaths, commandFolders(h.agentCommand))
-		if _, ok := h.flags.mcpClientCommand(); ok { // the agent is this program, and its client connects to a Unix socket
-			rules.ReadPaths = slices.Concat(rules.ReadPaths, commandFolders([]string{h.p.self}))
-			rules.WritePaths, rules.AllowUnixSockets = append(rules.WritePaths, h.mcpSocketsDir()), true
+	rules := h.kernelSandboxRules(f.newRules(f.readPaths), machine)
+	rules.Network = f.kernelNetwork()
+	kernelPaths := rules.ReadPaths
+	if python := h.kernel.python; python != nil {
+		kernelPaths = slices.Concat(kernelPaths, python.ReadPaths())
+	}
+	if err := f.checkWithheldPaths("the kernel", kernelPaths); err != nil {
+		return s, exit.UsageError(err)
+	}
+	s.kernel = &sandbox.Template{Machine: machine, Rules: rules}
+	if h.flags.confinesAgent() {
+		rules := h.agentSandboxRules()
+		if err := errors.Join(f.checkWithheldPaths("the agent", rules.ReadPaths), f.checkWritePaths(rules.WritePaths)); err != nil {
+			return s, exit.UsageError(err)
 		}
 		s.agent = &sandbox.Template{Machine: machine, Rules: rules}
+	}
+	s.kernel.Rules.ReadPaths = append(s.kernel.Rules.ReadPaths, sandbox.SystemPaths()...)
+	if s.agent != nil {
+		s.agent.Rules.ReadPaths = append(s.agent.Rules.ReadPaths, sandbox.SystemPaths()...)
 	}
 	return s, nil
 }
 
-// commandFolders returns the folders that a foreign command must be able to read: those
-// of its program and of its files, before and after following symbolic links. Of a
-// program in a folder bin it returns the folder above, which has its libraries.
-func commandFolders(command []string) []string {
-	var folders []string
-	for i, word := range command {
-		if !filepath.IsAbs(word) {
-			continue
-		}
-		for _, path := range []string{word, followLinks(word)} {
-			folder := filepath.Dir(path)
-			if i == 0 && filepath.Base(folder) == "bin" {
-				folder = filepath.Dir(folder)
-			}
-			folders = append(folders, folder)
-		}
+// newRules returns rules with the limits of the flags, in which readPaths may be read.
+func (f *sandboxFlags) newRules(readPaths []string) sandbox.Rules {
+	return sandbox.Rules{
+		ReadPaths: absolutePaths(readPaths), HiddenPaths: f.withheldPaths,
+		MaxMemoryBytes: int64(f.memory), MaxFileBytes: int64(f.disk), MaxProcesses: f.processes, MaxOpenFiles: f.openFiles,
 	}
-	return folders
 }
 
-// followLinks returns path without symbolic links, or path itself if it does not exist.
-func followLinks(path string) string {
-	if resolved, err := filepath.EvalSymlinks(path); err == nil {
-		return resolved
+// withhold makes sure that neither kernel nor agent can read the files of the cases, nor folders.
+func (f *sandboxFlags) withhold(cases []testcases.Case, folders ...string) {
+	for _, path := range absolutePaths(folders) {
+		f.withheldPaths = append(f.withheldPaths, sandbox.ResolvePath(path))
 	}
-	return path
+	for _, c := range cases {
+		for _, path := range c.TruthPaths() {
+			if path = sandbox.ResolvePath(path); !slices.Contains(f.withheldPaths, path) {
+				f.withheldPaths = append(f.withheldPaths, path)
+			}
+		}
+	}
+}
+
+// checkWithheldPaths returns an error if one of readPaths, which reader ("the agent") must be able to
+// read, is withheld. A withheld path below one of readPaths is no error: it is hidden.
+func (f *sandboxFlags) checkWithheldPaths(reader string, readPaths []string) error {
+	for _, path := range readPaths {
+		if slices.Contains(f.withheldPaths, sandbox.ResolvePath(path)) {
+			return fmt.Errorf("%s may not read %s: a case or its grader is there, and may tell how to pass; keep programs and libraries in another folder", reader, path)
+		}
+	}
+	return nil
+}
+
+// checkWritePaths returns an error if a withheld path is one of writePaths or below it: it cannot be
+// hidden there.
+func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
+	for _, path := range writePaths {
+		for _, withheld := range f.withheldPaths {
+			if sandbox.IsWithin(withheld, sandbox.ResolvePath(path)) {
+				return fmt.Errorf("--agent-write %s: the agent may not write %s, which may tell how to pass, or has the results", path, withheld)
+			}
+		}
+	}
+	return nil
+}
+
+// commandReadPaths returns what a foreign command must be able to read: the folder of its program, the
+// folder of the first file among its arguments, which may be a script, and the other files; each before
+// and after following symbolic links. Of a program in a folder bin it returns the folder above, which
+// has its libraries.
+func commandReadPaths(command []string) []string {
+	var paths []string
+	hasScript := false
+	for i, word := range command {
+		info, err := os.Stat(word)
+		if !filepath.IsAbs(word) || err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		for _, path := range []string{word, sandbox.ResolvePath(word)} {
+			switch folder := filepath.Dir(path); {
+			case i == 0 && filepath.Base(folder) == "bin":
+				path = filepath.Dir(folder)
+			case i == 0 || !hasScript:
+				path = folder
+			}
+			paths = append(paths, path)
+		}
+		hasScript = i > 0
+	}
+	return paths
 }
 
 // enforcedRules returns which limits and promises hold on this machine, by name.

@@ -27,7 +27,8 @@ const takeOverDelay = 5 * time.Second
 
 type serveFlags struct {
 	host         kernelAndAgentFlags
-	addr, token  string
+	addr         string
+	token        tokenFlag
 	consoleRole  string // of the page, at /agent
 	allowRemote  bool
 	origins      []string
@@ -55,7 +56,8 @@ the other, each with a fresh kernel, agent and sandbox. Verdicts go to the
 consoles and into a run folder.
 
 With EVAL_SANDBOX=1 the token is ` + server.EvalSandboxToken + ` and every console may do
-everything; otherwise --token is required, and the first console owns the session.
+everything; otherwise a token is required (--token-file, or ASSAY_TOKEN), and the
+first console owns the session.
 
 Messages between agent, notebook and kernel are logged, unless --log is given.
 
@@ -69,11 +71,11 @@ Exit status: 0 ended by a signal, 2 bad usage or input, 3 it could not serve.`,
 	flags.StringVar(&f.addr, "addr", "localhost:8765", "`address` to listen on")
 	flags.BoolVar(&f.allowRemote, "allow-remote", false, "allow an --addr beyond loopback, for a container whose port is published on loopback")
 	flags.StringArrayVar(&f.origins, "origin", nil, "`origin` of other pages that may connect, such as http://localhost:5173 (repeatable)")
-	flags.StringVar(&f.token, "token", "", "access `token` that consoles must send")
+	f.token.add(flags, "that consoles must send")
 	flags.StringArrayVar(&f.cases, "case", nil, "cases to run in the default session, as `PATH[#id]` (repeatable)")
 	flags.StringVar(&f.consoleRole, "console-role", server.RoleView, "`role` of the page: view shows the server's notebook, holder keeps the notebook in the page")
 	flags.BoolVar(&f.headless, "headless", false, "do not wait for a console; the server holds the notebook")
-	flags.StringVar(&f.runs, "runs", "runs", "`folder` to create runs in and to show runs from")
+	flags.StringVar(&f.runs, "runs", defaultRunsDir, "`folder` to create runs in and to show runs from")
 	flags.StringVar(&f.out, "out", "", "`folder` for session traces, from which notebooks are restored (default: a temporary folder)")
 	flags.DurationVar(&f.sessionIdle, "session-idle", 8*time.Hour, "`duration` after which an unused session ends; 0 is never")
 	flags.DurationVar(&f.consoleGrace, "grace", attempt.DefaultHolderGrace, "`duration` that the console holding a case's notebook may be disconnected")
@@ -102,16 +104,21 @@ func (p *cli) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return exit.UsageError(err)
 	}
+	cases, err := s.loadAllCases()
+	if err != nil {
+		return exit.UsageError(err)
+	}
+	f.host.sandbox.withhold(cases, f.runs)
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
-	ln, err := listen(ctx, "--addr", f.addr, f.allowRemote, ", or --allow-remote")
+	listeners, err := listen(ctx, "--addr", f.addr, f.allowRemote, ", or --allow-remote")
 	if err != nil {
 		return err
 	}
 	if s.host, err = p.newHost(ctx, &f.host); err == nil {
-		err = errors.Join(s.run(ctx, ln, caseRuns), s.host.close())
+		err = errors.Join(s.run(ctx, listeners, caseRuns), s.host.close())
 	} else {
-		err = errors.Join(err, ln.Close())
+		err = errors.Join(err, closeAll(listeners))
 	}
 	if err != nil && interrupt.exitError() != nil {
 		p.newLogger().Warn("errors while the server ended", "error", err)
@@ -132,8 +139,12 @@ func (s *serveHost) configure() error {
 	if _, err := s.flags.host.dataFolders(); err != nil {
 		return err
 	}
+	token, err := s.flags.token.read(s.p)
+	if err != nil {
+		return err
+	}
 	s.config = server.Config{
-		EvalSandbox: mode == "1", Token: s.flags.token, AllowRemoteHosts: s.flags.allowRemote, AllowedOrigins: s.flags.origins,
+		EvalSandbox: mode == "1", Token: token, AllowRemoteHosts: s.flags.allowRemote, AllowedOrigins: s.flags.origins,
 		ConsoleRole: s.flags.consoleRole, StartSession: s.startSession, TraceDir: s.flags.out, IdleTimeout: s.flags.sessionIdle,
 		RunsDir: s.flags.runs, MaxFrameBytes: s.flags.host.maxFrameBytes, Version: version, Log: s.p.newLogger(),
 	}
@@ -146,17 +157,23 @@ func (s *serveHost) configure() error {
 	return s.config.Validate()
 }
 
-// run serves until ctx ends. It fails if the default session cannot be started.
-func (s *serveHost) run(ctx context.Context, ln net.Listener, caseRuns []caseSequence) error {
+// run serves until ctx ends. It fails if the default session cannot be started, or if what the graders of
+// its cases need is missing.
+func (s *serveHost) run(ctx context.Context, listeners []net.Listener, caseRuns []caseSequence) error {
 	if err := s.prepareServer(); err != nil {
-		return errors.Join(err, ln.Close())
+		return errors.Join(err, closeAll(listeners))
 	}
-	if s.config.EvalSandbox && s.flags.token != "" {
-		_, _ = fmt.Fprintf(s.p.stderr, "assay: with EVAL_SANDBOX=1 the token is %s: --token is not used\n", server.EvalSandboxToken)
+	for _, cases := range caseRuns {
+		if _, err := s.checkCases(ctx, cases.cases); err != nil {
+			return errors.Join(exit.UsageError(err), closeAll(listeners))
+		}
+	}
+	if s.config.EvalSandbox && s.config.Token != "" {
+		_, _ = fmt.Fprintf(s.p.stderr, "assay: with EVAL_SANDBOX=1 the token is %s: no other is used\n", server.EvalSandboxToken)
 	}
 	s.host.printUnenforcedRules()
-	_, _ = fmt.Fprintf(s.p.stderr, "serving at http://%s\n", ln.Addr())
-	_, _ = fmt.Fprintf(s.p.stderr, "in a browser: http://%[1]s/ is the console, http://%[1]s/runs the runs\n", ln.Addr())
+	_, _ = fmt.Fprintf(s.p.stderr, "serving at http://%s\n", listeners[0].Addr())
+	_, _ = fmt.Fprintf(s.p.stderr, "in a browser: http://%[1]s/ is the console, http://%[1]s/runs the runs\n", listeners[0].Addr())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var starting sync.WaitGroup
@@ -166,7 +183,7 @@ func (s *serveHost) run(ctx context.Context, ln net.Listener, caseRuns []caseSeq
 			cancel(startErr)
 		}
 	})
-	err := s.server.Run(ctx, s.host.guard(ln))
+	err := s.server.Run(ctx, s.host.guard(listeners)...)
 	cancel(err)
 	starting.Wait()
 	return errors.Join(err, startErr)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type traceFlags struct {
 	follow bool
 	stats  bool
 	format string // text or json
-	token  string
+	token  tokenFlag
 	filter flow.Filter
 	hop    string
 	lateMS int64
@@ -59,7 +60,7 @@ or the connection is lost.`,
 	flags.Int64Var(&f.lateMS, "late", 0, "only requests that took at least so many `milliseconds` or were never answered, and late, duplicate and unexpected replies; 0 shows all")
 	flags.BoolVar(&f.stats, "stats", false, "print a table of durations per action, and counts of notes")
 	flags.StringVar(&f.format, "format", "text", "output `format`: text, or json with one object per message and its delay (with --stats one object)")
-	flags.StringVar(&f.token, "token", server.EvalSandboxToken, "access `token` of a live session's server")
+	f.token.add(flags, "of a live session's server")
 	return cmd
 }
 
@@ -68,7 +69,11 @@ func (p *cli) trace(ctx context.Context, f *traceFlags, target string) error {
 	if err := f.check(); err != nil {
 		return exit.UsageError(err)
 	}
-	source, err := traceview.FindTarget(ctx, target, f.token, server.DefaultSessionID)
+	token, err := f.token.read(p)
+	if err != nil {
+		return exit.UsageError(err)
+	}
+	source, err := traceview.FindTarget(ctx, target, cmp.Or(token, server.EvalSandboxToken), server.DefaultSessionID)
 	if err != nil {
 		return err
 	}

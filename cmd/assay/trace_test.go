@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ func TestServe_Trace(t *testing.T) {
 		_, errOut, status = runTraceCommand(t, s.token, append(follow, s.url+"/?session=nowhere")...)
 		require.Equal(t, exit.StatusUsage, status)
 		require.Contains(t, errOut, `there is no session "nowhere"`)
-		_, errOut, status = runTraceCommand(t, s.token, append(follow, target, "--token", "x")...)
+		_, errOut, status = runTraceCommand(t, "x", append(follow, target)...)
 		require.Equal(t, exit.StatusUsage, status)
 		require.Contains(t, errOut, "token")
 	}
@@ -171,13 +172,14 @@ func TestTrace_LiveSession(t *testing.T) {
 		"+0.003 session state ended 9 B\n", out, "all entries until the session ends")
 	require.Zero(t, status)
 
-	const hint = " (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)\n"
+	wrong := writeFile(t, filepath.Join(t.TempDir(), "token"), "x\n")
+	const hint = " (the token is --token-file or ASSAY_TOKEN, the session ?session=ID in the address)\n"
 	for _, tc := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{address, "--token", "x"}, "assay: " + address + ": wrong token" + hint},
-		{[]string{address, "--token", "x", "--follow"}, "assay: " + address + ": wrong token" + hint},
+		{[]string{address, "--token-file", wrong}, "assay: " + address + ": wrong token" + hint},
+		{[]string{address, "--token-file", wrong, "--follow"}, "assay: " + address + ": wrong token" + hint},
 		{[]string{address + "?session=y"}, "assay: " + address + "?session=y: there is no session y" + hint},
 	} {
 		out, errOut, status := runTraceCommand(t, "secret", tc.args...)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -19,19 +22,14 @@ import (
 
 // uiFlags are the flags of the server that shows a run while it goes on.
 type uiFlags struct {
-	addr, token string
+	addr  string
+	token tokenFlag
 }
 
 func (f *uiFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.addr, "ui", "", "show the run while it goes on at this loopback `address`; --ui alone is localhost:8765")
 	flags.Lookup("ui").NoOptDefVal = "localhost:8765"
-	flags.StringVar(&f.token, "token", "", "access `token` for --ui; not used with EVAL_SANDBOX=1")
-}
-
-// serverConfig returns the configuration of the server.
-func (f *uiFlags) serverConfig(p *cli) server.Config {
-	mode, _ := p.getenv("EVAL_SANDBOX")
-	return server.Config{EvalSandbox: mode == "1", Token: f.token, Version: version, Log: p.newLogger()}
+	f.token.add(flags, "that the page of --ui asks for (without any, a random one is in the printed address)")
 }
 
 // check rejects invalid flags.
@@ -39,10 +37,21 @@ func (f *uiFlags) check(p *cli) error {
 	if f.addr == "" {
 		return nil
 	}
-	if err := f.serverConfig(p).Validate(); err != nil {
-		return fmt.Errorf("--ui: %w", err)
+	_, err := f.token.read(p)
+	return err
+}
+
+// access returns the token of the server, and what the address of the page ends with. If the user
+// has given no token, both have a random one, which is only in this program's output. With
+// EVAL_SANDBOX=1 the page needs none.
+func (f *uiFlags) access(p *cli) (isEvalSandbox bool, token, addressEnd string, err error) {
+	mode, _ := p.getenv("EVAL_SANDBOX")
+	token, err = f.token.read(p)
+	if err == nil && mode != "1" && token == "" {
+		token = newRandomToken()
+		addressEnd = "#token=" + token
 	}
-	return nil
+	return mode == "1", token, addressEnd, err
 }
 
 // runUIServer runs the attempts of a run. With --ui it also shows them on a read-only server. It
@@ -65,26 +74,29 @@ func (h *kernelAndAgentHost) startUI(ctx context.Context, f *uiFlags, runDir str
 	if f.addr == "" {
 		return &runUIServer{}, nil
 	}
-	cfg := f.serverConfig(h.p)
-	cfg.RunsDir = filepath.Dir(runDir)
+	isEvalSandbox, token, addressEnd, err := f.access(h.p)
+	if err != nil {
+		return nil, exit.UsageError(err)
+	}
+	cfg := server.Config{EvalSandbox: isEvalSandbox, Token: token, RunsDir: filepath.Dir(runDir), Version: version, Log: h.p.newLogger()}
 	web, err := server.New(cfg)
 	if err != nil {
 		return nil, exit.UsageError(err)
 	}
-	ln, err := listen(ctx, "--ui", f.addr, false, "")
+	listeners, err := listen(ctx, "--ui", f.addr, false, "")
 	if err != nil {
 		return nil, err
 	}
-	_, _ = fmt.Fprintf(h.p.stderr, "shown at http://%s/runs/%s while it goes on\n", ln.Addr(), url.PathEscape(filepath.Base(runDir)))
-	return serveUI(ctx, web, h.guard(ln)), nil
+	_, _ = fmt.Fprintf(h.p.stderr, "shown at http://%s/runs/%s%s while it goes on\n", listeners[0].Addr(), url.PathEscape(filepath.Base(runDir)), addressEnd)
+	return serveUI(ctx, web, h.guard(listeners)), nil
 }
 
 // serveUI serves until stop, not until ctx ends: the page shows how an interrupted run
 // ends.
-func serveUI(ctx context.Context, web *server.Server, ln net.Listener) *runUIServer {
+func serveUI(ctx context.Context, web *server.Server, listeners []net.Listener) *runUIServer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	u := &runUIServer{server: web, stopServe: cancel, serveResult: make(chan error, 1), publishers: map[string]*server.AttemptPublisher{}}
-	go func() { u.serveResult <- web.Run(ctx, ln) }()
+	go func() { u.serveResult <- web.Run(ctx, listeners...) }()
 	return u
 }
 
@@ -136,9 +148,10 @@ func (u *runUIServer) stop() error {
 	return nil
 }
 
-// listen listens at addr, on loopback unless allowRemote is set. Errors name the flag
-// with the address, and end with the text alternative. They carry an exit status.
-func listen(ctx context.Context, flag, addr string, allowRemote bool, alternative string) (net.Listener, error) {
+// listen listens at addr, on loopback unless allowRemote is set. For localhost it returns a second
+// listener, on IPv6, if the machine has that. Errors name the flag with the address, and end with the
+// text alternative. They carry an exit status.
+func listen(ctx context.Context, flag, addr string, allowRemote bool, alternative string) ([]net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, exit.UsageError(fmt.Errorf("%s: %w", flag, err))
@@ -150,5 +163,26 @@ func listen(ctx context.Context, flag, addr string, allowRemote bool, alternativ
 	if err != nil {
 		return nil, exit.BrokenError(fmt.Errorf("%s: %w", flag, err))
 	}
-	return ln, nil
+	first, ok := ln.Addr().(*net.TCPAddr)
+	if host != "localhost" || !ok || first.IP.To4() == nil {
+		return []net.Listener{ln}, nil
+	}
+	second, err := (&net.ListenConfig{}).Listen(ctx, "tcp6", net.JoinHostPort("::1", strconv.Itoa(first.Port)))
+	switch {
+	case err == nil:
+		return []net.Listener{ln, second}, nil
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, exit.BrokenError(errors.Join(fmt.Errorf("%s: %w", flag, err), ln.Close()))
+	default:
+		return []net.Listener{ln}, nil // without IPv6
+	}
+}
+
+// closeAll closes listeners that nothing serves.
+func closeAll(listeners []net.Listener) error {
+	var err error
+	for _, ln := range listeners {
+		err = errors.Join(err, ln.Close())
+	}
+	return err
 }

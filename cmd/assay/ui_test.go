@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,6 +39,14 @@ while head := sock.read(8):
         say({"type": "agent_status", "status": "done"})
 `
 
+// processArguments returns the command line of a process.
+func processArguments(t *testing.T, pid int) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	require.NoError(t, err)
+	return string(text)
+}
+
 // With --ui a running attempt is a session of a read-only server: the API lists it, /watch
 // streams its trace and a view shows its notebook. The run ends as it does without --ui.
 func TestRunUI(t *testing.T) {
@@ -48,19 +57,19 @@ func TestRunUI(t *testing.T) {
 	pipe := filepath.Join(dir, "pipe")
 	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", pipe).Run())
 	cmd := exec.CommandContext(t.Context(), "assay", "run", file, "--agent", "python3 "+agent+" "+pipe,
-		"--ui=127.0.0.1:0", "--token", "secret", "--out", filepath.Join(dir, "runs", "one"))
+		"--ui=127.0.0.1:0", "--out", filepath.Join(dir, "runs", "one"))
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	lines := bufio.NewReader(stderr)
-	address := ""
+	address, token := "", ""
 	for address == "" {
 		line, err := lines.ReadString('\n')
 		require.NoError(t, err)
 		if _, rest, ok := strings.Cut(line, "shown at "); ok {
 			page, _, _ := strings.Cut(rest, " ")
 			var shown bool
-			address, shown = strings.CutSuffix(page, "/runs/one")
+			address, token, shown = strings.Cut(page, "/runs/one#token=")
 			require.True(t, shown, "the line names the page of the run: %s", page)
 		}
 	}
@@ -68,13 +77,14 @@ func TestRunUI(t *testing.T) {
 	agentPipe, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the agent has its task
 	require.NoError(t, err)
 
+	require.NotContains(t, processArguments(t, cmd.Process.Pid), token, "every user can read the arguments of a process")
 	wrongClient, err := client.New(address, "wrong")
 	require.NoError(t, err)
 	var sessions struct {
 		Sessions []struct{ ID, State, Holder string }
 	}
 	require.Error(t, wrongClient.GetJSON(t.Context(), "/api/sessions", &sessions))
-	c, err := client.New(address, "secret")
+	c, err := client.New(address, token)
 	require.NoError(t, err)
 	require.NoError(t, c.GetJSON(t.Context(), "/api/sessions", &sessions))
 	require.Len(t, sessions.Sessions, 1)
@@ -103,7 +113,7 @@ func TestRunUI(t *testing.T) {
 
 	view, _, err := websocket.Dial(t.Context(), strings.Replace(address, "http", "ws", 1)+"/agent?session="+session, nil)
 	require.NoError(t, err)
-	require.NoError(t, view.Write(t.Context(), websocket.MessageText, []byte(`{"type":"init","token":"secret","role":"view"}`)))
+	require.NoError(t, view.Write(t.Context(), websocket.MessageText, []byte(`{"type":"init","token":"`+token+`","role":"view"}`)))
 	_, state, err := view.Read(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, string(state), `"type":"notebook_state"`)

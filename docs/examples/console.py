@@ -1,13 +1,15 @@
-"""A console: python3 console.py [URL] [--session ID] [--token TOKEN]
+"""A console: python3 console.py [URL] [--session ID]
 
 It holds the notebook of a session of `assay serve`: it answers the agent's
 actions, runs cells, and prints what happens. With a case attached it ends with
-the verdict. Exit status: 0 if the case passed, otherwise 1.
+the verdict. The server's token is ASSAY_TOKEN. Exit status: 0 if the case
+passed, otherwise 1.
 """
 
 import argparse
 import asyncio
 import json
+import os
 import secrets
 import sys
 import uuid
@@ -190,8 +192,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Hold the notebook of a session of assay serve.")
     parser.add_argument("url", nargs="?", default="http://localhost:8765")
     parser.add_argument("--session", default="default")
-    parser.add_argument("--token", default="local-dev-token")
-    console = Console(**vars(parser.parse_args()))
+    token = os.environ.get("ASSAY_TOKEN", "local-dev-token")  # that of EVAL_SANDBOX=1
+    console = Console(**vars(parser.parse_args()), token=token)
     try:
         asyncio.run(console.hold_notebook())
     except (websockets.ConnectionClosed, OSError) as end:

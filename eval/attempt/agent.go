@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"assay/eval/runs"
 	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/testcases/grading"
 )
 
 // CompletionMarker is the text that completes the attempt if it is in the summary of the
@@ -28,20 +28,17 @@ type agentAction struct {
 // processes that message first.
 func (w *completionWatcher) readAgentFrame(e *trace.Entry) *watcherVerdict {
 	w.noteAgentActive(e)
+	w.agentReports.lastFrame = agentFrame{kind: e.Type, seq: e.Seq}
 	w.trackModelActivity(e)
 	streamVerdict := w.readStreamFrame(e)
 	if isTurnContinued(e) {
 		w.agentReports.finalMessageAt = time.Time{}
 	}
 	v := w.dispatchAgentFrame(e)
-	switch {
-	case streamVerdict == nil, streamVerdict.outcome == "" && v != nil: // an outcome has precedence over a question
+	if streamVerdict == nil || streamVerdict.outcome == "" && v != nil { // an outcome has precedence over a question
 		return v
-	case streamVerdict.outcome == runs.OutcomeCompleted:
-		return cmp.Or(w.completionVerdict(), v) // not if the frame is an action, which must be answered first
-	default:
-		return streamVerdict
 	}
+	return streamVerdict
 }
 
 // dispatchAgentFrame calls the method that processes the agent's frames of this type and
@@ -91,7 +88,15 @@ func (w *completionWatcher) countMarkerIn(e *trace.Entry) {
 // readAgentAction processes an agent_action: the attempt now waits for its answer. It returns a
 // limit verdict if the agent has made more actions than Limits.MaxActions.
 func (w *completionWatcher) readAgentAction(e *trace.Entry) *watcherVerdict {
-	w.countMarkerIn(e)
+	var v *watcherVerdict
+	if e.Action == grading.SubmissionTool {
+		v = w.readSubmitAction(e)
+	} else {
+		w.countMarkerIn(e)
+	}
+	if w.submitted.isFrozen && isChange(e.Action) {
+		w.counts.tamperSignals++ // the router has refused it
+	}
 	w.counts.usage.Actions++
 	if isRunAction(e) {
 		w.lastRunAction = e.Action
@@ -109,7 +114,17 @@ func (w *completionWatcher) readAgentAction(e *trace.Entry) *watcherVerdict {
 	if limit := w.limits.MaxActions; limit > 0 && w.counts.usage.Actions > limit {
 		return limitVerdict("actions", limit, w.counts.usage.Actions)
 	}
-	return nil
+	return v
+}
+
+// isChange reports whether this action of the agent can change the notebook or the kernel's state.
+func isChange(action string) bool {
+	switch action {
+	case "get_context", "request_globals_summary", "request_reactivity_summary", "get_global_info", grading.SubmissionTool:
+		return false
+	default:
+		return true
+	}
 }
 
 // isRunAction reports whether a successful answer to this action of the agent means that a cell
@@ -132,23 +147,21 @@ func isRunAction(e *trace.Entry) bool {
 }
 
 // readAnswerToAgent processes the answer to an action of the agent, which no longer waits.
-// After a successful answer to a run action a run of the cell is expected. It returns the
-// verdict completed if the attempt was waiting only for this answer, and otherwise nil.
-func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) *watcherVerdict {
+// After a successful answer to a run action a run of the cell is expected.
+func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) {
 	action, isPending := w.actions[e.TxID]
 	if e.Type != protocol.TypeActionResponse || !isPending || e.Note == trace.NoteDropped {
-		return nil
+		return
 	}
 	if action.pendingRefusals > 0 && e.Status == protocol.StatusError {
 		action.pendingRefusals--
 		w.actions[e.TxID] = action
-		return nil
+		return
 	}
 	delete(w.actions, e.TxID)
 	if action.isRun && e.Status == protocol.StatusSuccess {
 		w.expectRun(e.CellID, e.WallTime)
 	}
-	return w.completionVerdict()
 }
 
 // expectRun marks a cell as about to run, although no run_cell for it was seen yet. at is the
@@ -171,11 +184,13 @@ func (w *completionWatcher) readAgentStatus(e *trace.Entry) *watcherVerdict {
 }
 
 // readUsageUpdate takes over the tokens and the cost in US dollars that the agent reports, and
-// returns a limit verdict if they exceed the attempt's limits. A malformed report is ignored.
+// returns a limit verdict if they exceed the attempt's limits. A malformed report, or one with a
+// negative number, is noted and ignored: it is no reason to end the attempt.
 func (w *completionWatcher) readUsageUpdate(e *trace.Entry) *watcherVerdict {
-	var usage protocol.UsageUpdate
-	if err := json.Unmarshal(e.Body, &usage); err != nil {
-		return nil // a malformed account is no reason to end the attempt
+	usage, err := parseUsage(e.Body)
+	if err != nil {
+		w.noteUnreadable(err)
+		return nil
 	}
 	w.counts.usage.InputTokens = usage.InputTokens + usage.CacheReadInputTokens + usage.CacheCreationInputTokens
 	w.counts.usage.CacheReadInputTokens, w.counts.usage.CacheCreationInputTokens = usage.CacheReadInputTokens, usage.CacheCreationInputTokens
@@ -191,15 +206,18 @@ func (w *completionWatcher) readUsageUpdate(e *trace.Entry) *watcherVerdict {
 }
 
 // readAgentError processes an agent_error and returns the verdict agent_error if the error is
-// fatal or cannot be decoded. It returns nil if the error is not fatal or the agent has already
-// submitted with the completion marker.
+// fatal or cannot be decoded. It returns nil if the error is not fatal. After a marked submission
+// a fatal error only ends the agent's turn.
 func (w *completionWatcher) readAgentError(e *trace.Entry) *watcherVerdict {
 	var failure protocol.AgentError
 	if err := json.Unmarshal(e.Body, &failure); err != nil {
 		failure = protocol.AgentError{Error: fmt.Sprintf("an agent_error that cannot be read: %v", err), Fatal: true}
 	}
-	if !failure.Fatal || w.submitted.isMarked {
+	if !failure.Fatal || w.submitted.isMarked() {
 		w.agentReports.lastError = failure.Error
+		if failure.Fatal {
+			w.freezeSubmission()
+		}
 		return nil
 	}
 	return &watcherVerdict{outcome: runs.OutcomeAgentError, detail: failure.Error}

@@ -16,12 +16,13 @@
 //
 // # When the agent is done
 //
-// An agent submits by the tool submit_response, with [CompletionMarker] in the summary. From then
-// on the attempt is marked, and it is completed as soon as it is idle: no cell has an open run and
-// no action of the agent waits for its answer. A run of a cell opens when run_cell is sent to the
-// kernel, when the kernel names the cell in run_queue or start_cell, and, for 1 s, when an answer
-// to the agent says that a run will follow. It closes with cell_result, dispose_cell or the end of the kernel,
-// and, if it had started, with a start_cell without a cell. Without a marked submission the attempt
+// An agent submits by the tool submit_response, with [CompletionMarker] in the summary. The first
+// such submission is the answer. The other tools of its message are carried out; then the attempt is
+// frozen: every further action is refused. It is completed as soon as it is idle: no cell has an
+// open run and no action of the agent waits for its answer. A run of a cell opens when run_cell is
+// sent to the kernel, when the kernel names the cell in run_queue or start_cell, and, for 1 s, when
+// an answer to the agent says that a run will follow. It closes with cell_result, dispose_cell or
+// the end of the kernel, and, if it had started, with a start_cell without a cell. Without a marked submission the attempt
 // ends by a limit, by the end of a child, by a fatal error of the agent, or when the agent's turn
 // ends. See completionWatcher for the state machine.
 //
@@ -71,6 +72,10 @@ type Config struct {
 	Supervisor *subprocess.Supervisor
 	Kernel     kernel.Config
 	Environ    []string // the server's environment, as "NAME=value"
+
+	// IgnoreCaseNetwork makes the network of Kernel.Sandbox hold for all cases, whatever network
+	// they name.
+	IgnoreCaseNetwork bool
 
 	// AgentConfig returns how to start the agent. solution is the path of a file with the case's
 	// oracle, or empty if SolutionsDir is empty or the case has no oracle.
@@ -150,6 +155,7 @@ type attempt struct {
 
 	solutionPath      string                   // file with the case's oracle; empty: none
 	markedFiles       int                      // files of the case that have the completion marker
+	forbiddenLinks    int                      // links in the working folder to what code in the kernel may not read
 	rerunEnforced     []func() map[string]bool // Enforced of each kernel that ran the notebook again
 	agentKilledKernel bool                     // the kernel died while it ran the agent's code
 }
@@ -190,8 +196,14 @@ func newAttempt(cfg Config, job Job) *attempt {
 		id = filepath.Base(job.Dir)
 	}
 	a.journal = trace.NewJournal(id)
-	a.watcher = newCompletionWatcher(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), job.Progress)
+	a.watcher = newCompletionWatcher(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), job.Progress, a.refuseActions)
 	return a
+}
+
+// refuseActions makes the session refuse the agent's further actions, because the answer was
+// submitted. It is called by the watcher, after the task was sent.
+func (a *attempt) refuseActions() {
+	a.session.RefuseActions("the answer was submitted: no further action is carried out")
 }
 
 // runPhases goes through the phases start, work, collect and grade, and measures how long each
@@ -277,11 +289,16 @@ func (a *attempt) closeTrace() {
 // removes the graders' verdict.
 func (a *attempt) setHarnessError(detail string) {
 	a.result.Outcome, a.result.Detail = runs.OutcomeHarnessError, detail
-	a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
+	a.clearVerdict()
 }
 
 // filePath returns the path of the file with this name in the attempt's folder.
 func (a *attempt) filePath(name string) string { return filepath.Join(a.job.Dir, name) }
+
+// tamperSignals returns how many signs of tampering there are so far.
+func (a *attempt) tamperSignals() int {
+	return a.markedFiles + a.forbiddenLinks + a.watcher.counts.tamperSignals
+}
 
 // completeResult fills in the fields of the result that every attempt has (times, usage,
 // counts, files) and returns the result.
@@ -290,7 +307,7 @@ func (a *attempt) completeResult() runs.Attempt {
 	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
 	r.Usage = a.watcher.counts.usage
-	r.TamperSignals = a.markedFiles + a.watcher.counts.tamperSignals
+	r.TamperSignals = a.tamperSignals()
 	r.Interventions = a.watcher.counts.interventions
 	r.Enforced = a.enforcedRules()
 	r.Trace = filepath.Join(a.job.RelDir, "trace.jsonl")

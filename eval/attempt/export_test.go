@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"assay/eval/runs"
@@ -15,7 +16,7 @@ type Watcher struct{ *completionWatcher }
 
 // NewWatcher returns a watcher of an attempt whose agent gets its task now.
 func NewWatcher(journal *trace.Journal, limits runs.Limits) Watcher {
-	w := Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{})}
+	w := NewWatcherBeforeTask(journal, limits)
 	w.startTask(time.Now())
 	return w
 }
@@ -23,7 +24,7 @@ func NewWatcher(journal *trace.Journal, limits runs.Limits) Watcher {
 // NewWatcherBeforeTask returns a watcher of an attempt whose agent has no task yet; it gets it
 // with StartTask.
 func NewWatcherBeforeTask(journal *trace.Journal, limits runs.Limits) Watcher {
-	return Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{})}
+	return Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{}, func() {})}
 }
 
 // StartTask tells the watcher that the agent gets its task now, which starts the timers.
@@ -88,5 +89,8 @@ func AssembleStream(parts ...[]byte) (entry protocol.HistoryEntry, fault string)
 			m.addFrame(part)
 		}
 	}
-	return m.historyEntry(), m.fault
+	if err := json.Unmarshal(m.asHistoryMessage().raw, &entry); err != nil {
+		panic(err)
+	}
+	return entry, m.fault
 }

@@ -43,8 +43,10 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 		case r.Hop == trace.KernelToServer && r.Type == protocol.TypeCellOutput:
 			offsets[r.Seq] = r.Offset
 		case r.Hop == trace.AgentToServer && r.Type == protocol.TypeAgentHistoryUpdated:
-			var update protocol.HistoryUpdated
-			if json.Unmarshal(r.Message, &update) == nil && len(update.Entry) > 0 && string(update.Entry) != "null" {
+			var update struct {
+				Entry json.RawMessage `json:"entry"`
+			}
+			if json.Unmarshal(r.Message, &update) == nil && !isNull(update.Entry) {
 				_, _ = out.Write(append(update.Entry, '\n'))
 			}
 		}

@@ -54,6 +54,9 @@ kept = 41`
 // in the trace's queue.
 func TestFloodDuringSetupDoesNotFailAttempt(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	setup := fmt.Sprintf("import time\ntime.sleep(%g)\nready = True", (trace.RoomTimeout + time.Second).Seconds())
 	result, _ := runAttempt(t, floodsBeforeTask, map[string]any{
 		"id": "flood", "task": "Submit.", "setup": setup,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/protocol"
 	"assay/testcases/grading"
 	"assay/testcases/grading/pyvalue"
@@ -56,25 +57,55 @@ func (a *attempt) grade(ctx context.Context) {
 	}
 	if ctx.Err() != nil { // the graders may have been cut short: no verdict is better than a wrong one
 		a.result.Outcome, a.result.Detail = runs.OutcomeCancelled, context.Cause(ctx).Error()
-		a.result.Passed, a.result.Score, a.result.Graders = nil, nil, nil
+		a.clearVerdict()
 	}
+}
+
+// clearVerdict removes the verdict of the graders from the result.
+func (a *attempt) clearVerdict() {
+	a.result.Passed, a.result.Score, a.result.Graders, a.result.Grading = nil, nil, nil, nil
 }
 
 // runGraders runs the graders of the case and sets the verdict. If their input cannot be
 // prepared the outcome becomes harness_error, because that is not the agent's fault.
 func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
-	if err := a.addGradingEvidence(ctx, &in); err != nil {
+	err := a.addGradingEvidence(ctx, &in)
+	if err == nil && slices.ContainsFunc(a.job.Case.Graders, grading.Spec.NeedsWorkdir) {
+		var workdirCopy string
+		if workdirCopy, err = a.copyWorkdirForGraders(ctx); err == nil {
+			defer a.removeWorkdirCopy(workdirCopy)
+			in.Record, err = a.commandGraderRecord(in.Answer, workdirCopy)
+		}
+	}
+	if err != nil {
 		a.setHarnessError("the graders' input could not be prepared: " + err.Error())
 		return
 	}
 	a.setGradingVerdict(grading.GradeAll(ctx, a.job.Case.Graders, in))
 }
 
+// removeWorkdirCopy removes the copy of the working folder. A failure is only logged.
+func (a *attempt) removeWorkdirCopy(dir string) {
+	if err := session.RemoveWorkdir(a.cfg.Supervisor, dir); err != nil {
+		a.log.Warn("the copy of the working folder could not be removed", "error", err)
+	}
+}
+
 // setGradingVerdict writes passed, score and the result of each grader into the attempt's
-// result. If a result cannot be encoded the outcome becomes harness_error.
+// result. If a grader has failed, there is no verdict but the failure; except that a dead kernel is
+// the agent's fault if its code has killed it. If a result cannot be encoded the outcome becomes
+// harness_error.
 func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score float64) {
 	a.result.Passed, a.result.Score = &passed, &score
 	for _, result := range results {
+		kind := result.FailureKind()
+		if kind == grading.ErrorKindKernel && a.agentKilledKernel {
+			kind = ""
+		}
+		if kind != "" && a.result.Grading == nil {
+			a.result.Passed, a.result.Score = nil, nil
+			a.result.Grading = &runs.GradingFailure{ErrorKind: kind, Text: result.Error.Text}
+		}
 		text, err := protocol.Marshal(result)
 		if err != nil {
 			a.setHarnessError("a grader's result cannot be written: " + err.Error())
@@ -90,6 +121,9 @@ func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score
 func (a *attempt) addGradingEvidence(ctx context.Context, in *grading.Input) error {
 	in.Task, in.Dir, in.Environ = a.job.Case.Task, a.job.Case.Source.Dir(), EnvWithoutSecrets(a.cfg.Environ)
 	in.Kernel = kernelExecutor{a}
+	if cfg := a.cfg.Kernel; cfg.Python != nil && cfg.Command == nil && cfg.Emacs == nil {
+		in.Export = a.exportForCheck
+	}
 	if cells, err := a.collectedCells(); err != nil {
 		a.log.Warn("the graders get no notebook", "error", err)
 	} else {
@@ -106,20 +140,16 @@ func (a *attempt) addGradingEvidence(ctx context.Context, in *grading.Input) err
 	if err != nil {
 		return err
 	}
-	if in.Conversation, err = a.readConversation(); err != nil {
-		return err
-	}
-	in.Record, err = a.commandGraderRecord(in.Answer)
+	in.Conversation, err = a.readConversation()
 	return err
 }
 
 // commandGraderRecord returns the JSON that a command grader reads on stdin: the attempt's line
-// as it is known by now, with the answer if it counts, the task, and the absolute paths of the
-// working folder ("sandbox"), which is removed after the attempt, and of the attempt's folder.
-// It fails if encoding fails.
-func (a *attempt) commandGraderRecord(answer pyvalue.Value) (json.RawMessage, error) {
+// as it is known by now, with the answer if it counts, the task, and the absolute paths of the copy
+// of the working folder ("sandbox") and of the attempt's folder. It fails if encoding fails.
+func (a *attempt) commandGraderRecord(answer pyvalue.Value, workdirCopy string) (json.RawMessage, error) {
 	line := a.result
-	line.Usage, line.TamperSignals, line.Interventions = a.watcher.counts.usage, a.markedFiles+a.watcher.counts.tamperSignals, a.watcher.counts.interventions
+	line.Usage, line.TamperSignals, line.Interventions = a.watcher.counts.usage, a.tamperSignals(), a.watcher.counts.interventions
 	line.Started, line.Ended = a.startedAt.UTC(), time.Now().UTC()
 	line.DurationMS = line.Ended.Sub(line.Started).Milliseconds()
 	line.Enforced = a.enforcedRules()
@@ -135,7 +165,7 @@ func (a *attempt) commandGraderRecord(answer pyvalue.Value) (json.RawMessage, er
 		Task    string `json:"task"`
 		Sandbox string `json:"sandbox"`
 		Folder  string `json:"folder"`
-	}{line, a.job.Case.Task, a.session.Workdir(), folder})
+	}{line, a.job.Case.Task, workdirCopy, folder})
 }
 
 // kernelExecutor lets graders execute code in the attempt's kernel, which still has the agent's
@@ -154,9 +184,14 @@ func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execu
 	if err != nil {
 		return grading.Execution{}, err
 	}
+	return newGradingExecution(response), nil
+}
+
+// newGradingExecution converts the response of a kernel.
+func newGradingExecution(response protocol.ExecuteCodeResponse) grading.Execution {
 	out := grading.Execution{Status: response.Status, Stdout: response.Stdout, Stderr: response.Stderr, Exception: response.Exception}
 	if response.Result != nil {
 		out.Result = *response.Result
 	}
-	return out, nil
+	return out
 }

@@ -14,11 +14,10 @@ import (
 
 // readKernelCommand processes a message to the kernel: run_cell opens a run, dispose_cell
 // closes all runs of a cell, set_widget_value may make the kernel run cells again, and init
-// means that a replaced kernel is there. It returns the verdict completed if nothing is waited
-// for any more, and otherwise nil.
-func (w *completionWatcher) readKernelCommand(e *trace.Entry) *watcherVerdict {
+// means that a replaced kernel is there.
+func (w *completionWatcher) readKernelCommand(e *trace.Entry) {
 	if e.Note == trace.NoteDropped {
-		return nil
+		return
 	}
 	switch e.Type {
 	case protocol.TypeRunCell:
@@ -27,24 +26,22 @@ func (w *completionWatcher) readKernelCommand(e *trace.Entry) *watcherVerdict {
 			c.expectedSince = time.Time{}
 		})
 	case protocol.TypeDisposeCell:
-		return w.closeRun(e, e.CellID, func(c *cellRuns) { *c = cellRuns{} })
+		w.closeRun(e, e.CellID, func(c *cellRuns) { *c = cellRuns{} })
 	case protocol.TypeSetWidgetValue:
 		w.expectRun(widgetRerunsID, e.WallTime)
 	case protocol.TypeInit:
 		w.isKernelReplaced = false
-		return w.completionVerdict()
 	}
-	return nil
 }
 
 // readKernelFrame processes a message from the kernel, which may open or close runs of cells.
-// It returns the verdict completed if nothing is waited for any more, and otherwise nil.
-func (w *completionWatcher) readKernelFrame(e *trace.Entry) *watcherVerdict {
+func (w *completionWatcher) readKernelFrame(e *trace.Entry) {
 	switch e.Type {
 	case protocol.TypeStartCell:
 		delete(w.cells, widgetRerunsID)
 		if e.CellID == "" {
-			return w.closeStartedRuns(e)
+			w.closeStartedRuns(e)
+			return
 		}
 		w.updateCellRuns(e.CellID, func(c *cellRuns) { c.Start() })
 	case protocol.TypeRunQueue:
@@ -55,36 +52,31 @@ func (w *completionWatcher) readKernelFrame(e *trace.Entry) *watcherVerdict {
 	case protocol.TypeCellResult:
 		w.counts.usage.CellsRun++
 		w.countMarkerIn(e)
-		return w.closeRun(e, e.CellID, func(c *cellRuns) { c.End() })
+		w.closeRun(e, e.CellID, func(c *cellRuns) { c.End() })
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeExecuteCodeResponse:
 		w.countMarkerIn(e)
 	}
-	return nil
 }
 
 // closeStartedRuns closes all runs of cells that have started. It is called for a start_cell
 // without a cell id, which says that the kernel is idle, because some kernels send no
-// cell_result. It returns the verdict completed if nothing is waited for any more.
-func (w *completionWatcher) closeStartedRuns(e *trace.Entry) *watcherVerdict {
-	var v *watcherVerdict
+// cell_result.
+func (w *completionWatcher) closeStartedRuns(e *trace.Entry) {
 	for id, c := range w.cells {
 		if c.IsStarted() {
 			w.counts.usage.CellsRun++
-			v = w.closeRun(e, id, func(c *cellRuns) { c.End() })
+			w.closeRun(e, id, func(c *cellRuns) { c.End() })
 		}
 	}
-	return v
 }
 
 // closeRun calls f, which closes runs of the cell id, and counts that as activity of the agent.
-// It returns the verdict completed if nothing is waited for any more, and otherwise nil.
-func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns)) *watcherVerdict {
+func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns)) {
 	w.updateCellRuns(id, f)
 	w.noteAgentActive(e)
 	if _, areExpected := w.cells[widgetRerunsID]; areExpected {
 		w.expectRun(widgetRerunsID, e.WallTime) // these runs come after the one that has ended: wait anew
 	}
-	return w.completionVerdict()
 }
 
 // noteAgentActive notes the time of a trace entry as the agent's last activity, from which the
@@ -143,8 +135,9 @@ func (w *completionWatcher) readPeerEnded(e *trace.Entry) *watcherVerdict {
 		if v := w.useStreamedMessage(); v != nil && v.outcome != "" {
 			return v
 		}
-		if w.submitted.isMarked {
-			return w.completionVerdict()
+		if w.submitted.isMarked() {
+			w.freezeSubmission()
+			return nil
 		}
 		return &watcherVerdict{outcome: runs.OutcomeAgentExit}
 	default:

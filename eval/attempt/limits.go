@@ -11,9 +11,11 @@ import (
 
 // DefaultLimits returns the limits of an attempt that neither the command line nor the case has
 // set: 10 min in all, 5 min idle, 5 min per execute_code, 100 turns, 1,000 actions, 2 GiB on
-// disk, and no limit on tokens and cost.
+// disk, 1 GiB of trace, and no limit on tokens and cost.
 func DefaultLimits() runs.Limits {
-	return runs.Limits{WallTimeoutS: 600, IdleTimeoutS: 300, CellTimeoutS: 300, MaxTurns: 100, MaxActions: 1000, MaxDiskBytes: 2 << 30}
+	return runs.Limits{
+		WallTimeoutS: 600, IdleTimeoutS: 300, CellTimeoutS: 300, MaxTurns: 100, MaxActions: 1000, MaxDiskBytes: 2 << 30, MaxTraceBytes: 1 << 30,
+	}
 }
 
 // EffectiveLimits returns the limits of an attempt at case c. Each limit is the first one that
@@ -30,6 +32,8 @@ func EffectiveLimits(overrides runs.Limits, c testcases.Case) runs.Limits {
 		MaxTokens:    firstNonZero(overrides.MaxTokens, c.Limits.Tokens, defaults.MaxTokens),
 		MaxCostUSD:   firstNonZero(overrides.MaxCostUSD, c.Limits.CostUSD, defaults.MaxCostUSD),
 		MaxDiskBytes: firstNonZero(overrides.MaxDiskBytes, defaults.MaxDiskBytes),
+
+		MaxTraceBytes: firstNonZero(overrides.MaxTraceBytes, defaults.MaxTraceBytes),
 	}
 }
 

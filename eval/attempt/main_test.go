@@ -41,6 +41,10 @@ const (
 	// floodsBeforeTask sends floodBytes as soon as it is ready, and submits when it
 	// gets the task.
 	floodsBeforeTask = "floods before task"
+
+	// followsTask does what the lines of the task up to the first blank line say. A line is
+	// "await TEXT", for a message of the server that contains the text, or a message to send.
+	followsTask = "follows task"
 )
 
 // floodBytes is how many bytes of messages a flooding agent sends: more than any queue of the
@@ -73,6 +77,9 @@ func playAgent(role, fd string) int {
 		write(floodMessages()...)
 	}
 	query := awaitMessage(conn, protocol.TypeAgentQuery)
+	if role == followsTask {
+		followTask(query, conn)
+	}
 	if role == floodsAfterSubmission {
 		var task protocol.AgentQuery
 		_ = json.Unmarshal(query, &task)
@@ -88,6 +95,35 @@ func playAgent(role, fd string) int {
 		write(floodMessages()...)
 	}
 	select {} // until it is killed
+}
+
+// followTask does what the task in a query says, and waits until the process is killed.
+func followTask(query []byte, conn protocol.Conn) {
+	var task protocol.AgentQuery
+	_ = json.Unmarshal(query, &task)
+	lines, _, _ := strings.Cut(task.Query, "\n\n")
+	for line := range strings.SplitSeq(lines, "\n") {
+		if text, isAwait := strings.CutPrefix(line, "await "); isAwait {
+			awaitText(conn, text)
+		} else {
+			_ = conn.Write([]byte(line))
+		}
+	}
+	select {}
+}
+
+// awaitText reads messages from the connection until one contains a text. If the connection ends
+// it exits the process.
+func awaitText(conn protocol.Conn, text string) {
+	for {
+		body, err := conn.Read()
+		if err != nil {
+			os.Exit(0)
+		}
+		if strings.Contains(string(body), text) {
+			return
+		}
+	}
 }
 
 // awaitMessage reads messages from the connection until one has this type, and returns that

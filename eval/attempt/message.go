@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/internal/protocol"
@@ -69,20 +70,29 @@ func (m *streamedMessage) addFrame(body []byte) {
 // discard drops the content of the message and keeps the reason why.
 func (m *streamedMessage) discard(why string) { m.fault, m.blocks, m.newestByIndex = why, nil, nil }
 
-// historyEntry returns the assembled message as an entry of the agent's history.
-func (m *streamedMessage) historyEntry() protocol.HistoryEntry {
+// hasMarkedSubmission reports whether the message is complete and has a submission with the
+// completion marker.
+func (m *streamedMessage) hasMarkedSubmission() bool {
+	if m.finishedAt.IsZero() || m.fault != "" {
+		return false
+	}
+	submissions, _, _ := splitToolUses(m.asHistoryMessage().blocks)
+	return slices.ContainsFunc(submissions, submission.isMarked)
+}
+
+// asHistoryMessage returns the assembled message as one of the agent's history.
+func (m *streamedMessage) asHistoryMessage() *historyMessage {
 	blocks := make([]map[string]any, len(m.blocks))
 	for i, block := range m.blocks {
 		blocks[i] = block.apiBlock()
 	}
-	content, err := protocol.Marshal(blocks)
-	if err != nil {
-		content = nil // cannot happen: blocks consist of strings and valid JSON
-	}
-	return protocol.HistoryEntry{
+	content := marshalMessage(blocks)
+	raw := marshalMessage(protocol.HistoryEntry{
 		Type: protocol.HistoryEntryTypeAnthropicMessage, Role: "assistant", Content: content,
 		Timestamp: m.finishedAt.UTC().Format(time.RFC3339Nano),
-	}
+	})
+	parsed, _ := parseContent(content) // each block is well-formed
+	return &historyMessage{role: "assistant", content: content, blocks: parsed, raw: raw}
 }
 
 // apiBlock returns the block as JSON fields in the form of the Anthropic Messages API. The

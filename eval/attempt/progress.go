@@ -88,6 +88,35 @@ func (w *completionWatcher) describeActivity(now time.Time) string {
 	}
 }
 
+// describeEnd returns what the attempt was waiting for at the time now, when a limit on time ended
+// it, and whether there was a submission.
+func (w *completionWatcher) describeEnd(now time.Time) string {
+	var what []string
+	for _, id := range slices.Sorted(maps.Keys(w.cells)) {
+		if id == widgetRerunsID {
+			id = "that a widget runs again"
+		}
+		what = append(what, "cell "+id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.actions)) {
+		what = append(what, fmt.Sprintf("the answer to %s (%s)", w.actions[id].name, id))
+	}
+	if len(what) == 0 {
+		what = []string{"the agent"}
+		if activity := w.describeActivity(now); activity != "waiting for the agent" {
+			what[0] += " (" + activity + ")"
+		}
+	}
+	submission := "nothing was submitted"
+	switch {
+	case w.submitted.isMarked():
+		submission = "the answer was submitted"
+	case w.submitted.summary != "":
+		submission = "the submission had no " + CompletionMarker
+	}
+	return "waiting for " + strings.Join(what, ", ") + "; " + submission
+}
+
 // describeRunningCells returns a text for people with the number of running cells and the
 // agent's action that started them, such as "run_cell runs a cell".
 func (w *completionWatcher) describeRunningCells() string {

@@ -14,6 +14,7 @@ import (
 	"assay/eval/session"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 	"assay/kernel"
 	"assay/testcases/grading"
@@ -32,9 +33,11 @@ const rerunFileName = "rerun.ipynb"
 // the same sandbox as the first one and a new working folder with the case's files; widgets
 // have their initial values. Each cell has the cell limit; all cells together have the wall
 // limit and the disk limit, after which the kernel is killed. In outputs, paths of the new
-// working folder are replaced by those of the first one. It fails if the kernel cannot be
-// started, the setup fails, or a file cannot be written; a cell that fails is no error.
+// working folder are replaced by those of the first one. Meanwhile the first kernel is frozen, so
+// that it cannot give the new one what the cells do not make. It fails if the kernel cannot be started,
+// the setup fails, or a file cannot be written; a cell that fails is no error.
 func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (result *grading.Notebook, err error) {
+	defer a.session.FreezeKernel()()
 	timeout := secondsToDuration(cmp.Or(a.limits.WallTimeoutS, DefaultLimits().WallTimeoutS))
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the cells had %v in total", timeout))
 	defer cancel()
@@ -59,7 +62,7 @@ func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (res
 // When ctx ends the kernel is killed.
 func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota session.DiskQuota, cells []notebook.Cell) (result *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
-	cfg.Workdir, cfg.Session, cfg.Environ = workdir, a.journal.SessionID, a.cfg.Environ
+	cfg.Workdir, cfg.Session, cfg.Environ, cfg.Sandbox = workdir, a.journal.SessionID, a.cfg.Environ, a.rerunSandbox()
 	cfg.OnStuck = func(string) bool { return true }
 	k, err := kernel.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
@@ -90,6 +93,17 @@ func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota sess
 		}
 	}
 	return result, a.writeRerunFile(k.ReadyMessage, cells, r.executions)
+}
+
+// rerunSandbox returns the sandbox of the kernel that runs the notebook again. It can connect to
+// others only if the case names the network "on": a program of the agent could otherwise give the
+// notebook what its cells do not make.
+func (a *attempt) rerunSandbox() *sandbox.Template {
+	template := a.cfg.Kernel.Sandbox
+	if template == nil || a.job.Case.Network == string(sandbox.NetworkOn) || template.Rules.EffectiveNetwork() != sandbox.NetworkOn {
+		return template
+	}
+	return template.WithNetwork(sandbox.NetworkLoopback)
 }
 
 // diskLimitError returns the error which says that running the notebook again has exceeded the

@@ -14,6 +14,7 @@ import (
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/protocol"
+	"assay/internal/sandbox"
 	"assay/router"
 )
 
@@ -46,12 +47,13 @@ func (a *attempt) startSession(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.cfg.Kernel.ReadPaths = a.linkedDataFiles()
+	linked := a.linkedDataFiles()
+	a.cfg.Kernel.ReadPaths, a.cfg.Kernel.Sandbox, agentConfig.ReadPaths = linked, a.kernelSandbox(), linked
 	cfg := session.Config{
 		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
 		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.MaxDiskBytes, NewCellID: a.cellIDGenerator(),
-		Router:      router.Config{CellTimeout: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		Router:      router.Config{AfterAgentFrame: a.watcher.position.await, CellTimeout: secondsToDuration(a.limits.CellTimeoutS), CellRunLimit: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
 		ChildOutput: childOutput, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}
 	a.childOutput = childOutput
@@ -68,6 +70,15 @@ func (a *attempt) startSession(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// kernelSandbox returns the sandbox of the attempt's kernel, with the network that the case names.
+func (a *attempt) kernelSandbox() *sandbox.Template {
+	template := a.cfg.Kernel.Sandbox
+	if network := a.job.Case.Network; network != "" && !a.cfg.IgnoreCaseNetwork {
+		template = template.WithNetwork(sandbox.Network(network))
+	}
+	return template
 }
 
 // cellIDGenerator returns a function that makes the ids of the notebook's cells. The ids depend

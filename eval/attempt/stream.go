@@ -47,12 +47,16 @@ func (w *completionWatcher) readStreamFrame(e *trace.Entry) *watcherVerdict {
 	case protocol.TypeAgentStreamStart:
 		s.finishCurrent(e.WallTime)
 		v := w.useStreamedMessage()
+		w.freezeSubmission() // the agent goes on to its next message
 		s.current, s.lastUsed = newStreamedMessage(), countedMessage{}
 		return v
 	case protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta:
 		s.addToCurrent(e.Body)
 	case protocol.TypeAgentStreamComplete:
 		s.completeCurrent(e)
+		if s.current != nil && s.current.hasMarkedSubmission() {
+			return w.useStreamedMessage() // an action that follows may come too late
+		}
 	case protocol.TypeAgentStatus:
 		if e.Status == protocol.AgentDone {
 			s.finishCurrent(e.WallTime)
@@ -77,9 +81,9 @@ func (w *completionWatcher) useStreamedMessage() *watcherVerdict {
 		w.agentReports.lastError = "a streamed message was discarded: " + m.fault
 		return nil
 	}
-	entry, before := m.historyEntry(), w.counts.tamperSignals
-	v := w.readAssistantMessage(entry, m.finishedAt)
-	w.stream.lastUsed = countedMessage{awaitsUpdate: true, hasSubmission: len(submissionsIn(contentBlocks(entry))) > 0, tamperSignals: w.counts.tamperSignals - before}
+	before := w.counts.tamperSignals
+	v, hasSubmission := w.readAssistantMessage(m.asHistoryMessage(), m.finishedAt)
+	w.stream.lastUsed = countedMessage{awaitsUpdate: true, hasSubmission: hasSubmission, tamperSignals: w.counts.tamperSignals - before}
 	return v
 }
 

@@ -65,6 +65,7 @@ func submissionStreamFrames(input string) []string {
 // Inputs of submit_response.
 const (
 	submissionInput = `{"summary":"x [EVAL_COMPLETE]","next_status":"done"}`
+	unmarkedInput   = `{"summary":"x","next_status":"done"}`
 	questionInput   = `{"summary":"which?","next_status":"awaiting_user_response"}`
 )
 
@@ -85,43 +86,44 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 		tamper int
 	}{
 		// Which frames finish a message, and which make it count.
-		"update":                   {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeCompleted, "", 0},
-		"update without complete":  {join(submissionStreamFrames(submissionInput), one(frameUpdateWithoutEntry)), runs.OutcomeCompleted, "", 0},
-		"entry null":               {join(submissionStreamFrames(submissionInput), one(`agent>server {"type":"agent_history_updated","entry":null}`)), runs.OutcomeCompleted, "", 0},
-		"entry of another kind":    {join(submissionStreamFrames(submissionInput), one(`agent>server {"type":"agent_history_updated","entry":{"type":"note"}}`)), runs.OutcomeCompleted, "", 0},
-		"next start":               {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameStreamStart)), runs.OutcomeCompleted, "", 0},
-		"start without complete":   {join(submissionStreamFrames(submissionInput), one(frameStreamStart)), runs.OutcomeCompleted, "", 0},
-		"status":                   {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, status("ready"))), runs.OutcomeCompleted, "", 0},
-		"status done":              {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameAgentDone)), runs.OutcomeCompleted, "", 0},
-		"done without complete":    {join(submissionStreamFrames(submissionInput), one(frameAgentDone)), runs.OutcomeCompleted, "", 0},
-		"result":                   {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, `agent>server {"type":"agent_result"}`)), runs.OutcomeCompleted, "", 0},
-		"error":                    {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, `agent>server {"type":"agent_error","error":"bye","fatal":true}`)), runs.OutcomeCompleted, "", 0},
-		"the end of the agent":     {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, `session {"type":"peer_ended","action":"agent"}`)), runs.OutcomeCompleted, "", 0},
-		"nothing for a second":     {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, "wait 1s")), runs.OutcomeCompleted, "", 0},
-		"not for a second":         {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, "wait 900ms")), "", "", 0},
-		"usage ends nothing":       {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, `agent>server {"type":"agent_usage_update"}`)), "", "", 0},
-		"open at a status":         {join(submissionStreamFrames(submissionInput), one(status("thinking"), "wait 10s")), "", "", 0},
-		"open at an action":        {join(submissionStreamFrames(submissionInput), one(frameRunAction, frameRunRefused, "wait 10s")), "", "", 0},
-		"cut and silent":           {join(submissionStreamFrames(submissionInput), one("wait 20s")), "", "", 0},
-		"cut by the agent's end":   {join(submissionStreamFrames(submissionInput), one(`session {"type":"peer_ended","action":"agent"}`)), runs.OutcomeAgentExit, "", 0},
-		"broken off":               {join(submissionStreamFrames(submissionInput), one(frameStreamError, "wait 2s", frameUpdateWithoutEntry, frameAgentDone)), runs.OutcomeStopped, "said that it is done", 0},
-		"broken off and again":     {join(submissionStreamFrames(`{"summary`), one(frameStreamError), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeCompleted, "", 0},
-		"frames behind the end":    {join(submissionStreamFrames(submissionInput[:30]), one(frameStreamComplete, deltaFrame(0, "tool_use", submissionInput[30:]), "wait 2s")), "", "", 0},
-		"frames without a start":   {join(submissionStreamFrames(submissionInput)[1:], one(frameStreamComplete, frameUpdateWithoutEntry, "wait 2s")), "", "", 0},
-		"over mcp":                 {join(streamFrames("tool_use", "mcp__assay__submit_response", submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeCompleted, "", 0},
-		"held by a running cell":   {join(one(frameRunA, frameStartA), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone)), "", "", 0},
-		"when the cell has run":    {join(one(frameRunA, frameStartA), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone, frameResultA)), runs.OutcomeCompleted, "", 0},
-		"held by an action behind": {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameRunAction)), "", "", 0},
-		"when that is answered":    {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, frameRunAction, frameRunRefused)), runs.OutcomeCompleted, "", 0},
+		"update":                  {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"update without complete": {join(submissionStreamFrames(submissionInput), one(frameUpdateWithoutEntry)), runs.OutcomeCompleted, "", 0},
+		"entry null":              {join(submissionStreamFrames(submissionInput), one(`agent>server {"type":"agent_history_updated","entry":null}`)), runs.OutcomeCompleted, "", 0},
+		"entry of another kind":   {join(submissionStreamFrames(submissionInput), one(`agent>server {"type":"agent_history_updated","entry":{"type":"note"}}`)), runs.OutcomeCompleted, "", 0},
+		"next start":              {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, frameStreamStart)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"start without complete":  {join(submissionStreamFrames(submissionInput), one(frameStreamStart)), runs.OutcomeCompleted, "", 0},
+		"status":                  {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, status("ready"))), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"status done":             {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, frameAgentDone)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"done without complete":   {join(submissionStreamFrames(submissionInput), one(frameAgentDone)), runs.OutcomeCompleted, "", 0},
+		"result":                  {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, `agent>server {"type":"agent_result"}`)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"error":                   {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, `agent>server {"type":"agent_error","error":"bye","fatal":true}`)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"the end of the agent":    {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, `session {"type":"peer_ended","action":"agent"}`)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"nothing for a second":    {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, "wait 1s")), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"not for a second":        {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, "wait 900ms")), "", "", 0},
+		"usage ends nothing":      {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, `agent>server {"type":"agent_usage_update"}`)), "", "", 0},
+		"open at a status":        {join(submissionStreamFrames(submissionInput), one(status("thinking"), "wait 10s")), "", "", 0},
+		"open at an action":       {join(submissionStreamFrames(submissionInput), one(frameRunAction, frameRunRefused, "wait 10s")), "", "", 0},
+		"cut and silent":          {join(submissionStreamFrames(submissionInput), one("wait 20s")), "", "", 0},
+		"cut by the agent's end":  {join(submissionStreamFrames(submissionInput), one(`session {"type":"peer_ended","action":"agent"}`)), runs.OutcomeAgentExit, "", 0},
+		"broken off":              {join(submissionStreamFrames(submissionInput), one(frameStreamError, "wait 2s", frameUpdateWithoutEntry, frameAgentDone)), runs.OutcomeStopped, "said that it is done", 0},
+		"broken off and again":    {join(submissionStreamFrames(`{"summary`), one(frameStreamError), submissionStreamFrames(unmarkedInput), one(frameStreamComplete, frameUpdateWithoutEntry)), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
+		"frames behind the end":   {join(submissionStreamFrames(submissionInput[:30]), one(frameStreamComplete, deltaFrame(0, "tool_use", submissionInput[30:]), "wait 2s")), "", "", 0},
+		"frames without a start":  {join(submissionStreamFrames(submissionInput)[1:], one(frameStreamComplete, frameUpdateWithoutEntry, "wait 2s")), "", "", 0},
+		"over mcp":                {join(streamFrames("tool_use", "mcp__assay__submit_response", submissionInput), one(frameStreamComplete)), runs.OutcomeCompleted, "", 0},
+		"held by a running cell":  {join(one(frameRunA, frameStartA), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone)), "", "", 0},
+		"when the cell has run":   {join(one(frameRunA, frameStartA), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone, frameResultA)), runs.OutcomeCompleted, "", 0},
+		"held by an action of it": {join(submissionStreamFrames(submissionInput)[:4], one(blockStartFrame(1, "tool_use", "run_cell"), frameStreamComplete, frameRunAction, frameAgentDone)), "", "", 0},
+		"when that is answered":   {join(submissionStreamFrames(submissionInput)[:4], one(blockStartFrame(1, "tool_use", "run_cell"), frameStreamComplete, frameRunAction, frameAgentDone, frameRunRefused)), runs.OutcomeCompleted, "", 0},
+		"at once":                 {join(submissionStreamFrames(submissionInput), one(frameStreamComplete)), runs.OutcomeCompleted, "", 0},
 
 		// How it is assembled.
 		"interleaved blocks": {one(frameStreamStart, blockStartFrame(0, "thinking", ""), blockStartFrame(1, "tool_use", "submit_response"),
 			deltaFrame(1, "tool_use", submissionInput[:9]), deltaFrame(0, "thinking", "hm"), deltaFrame(1, "tool_use", submissionInput[9:]), deltaFrame(0, "thinking", "m"),
-			blockStopFrame(1), blockStopFrame(0), frameStreamComplete, frameUpdateWithoutEntry), runs.OutcomeCompleted, "", 0},
-		"missing stops":           {one(frameStreamStart, blockStartFrame(0, "text", ""), deltaFrame(0, "text", "x"), blockStartFrame(1, "tool_use", "submit_response"), deltaFrame(1, "tool_use", submissionInput), frameStreamComplete, frameUpdateWithoutEntry), runs.OutcomeCompleted, "", 0},
-		"a stop before its delta": {one(frameStreamStart, blockStartFrame(1, "tool_use", "submit_response"), blockStopFrame(1), blockStopFrame(7), deltaFrame(1, "tool_use", submissionInput), frameStreamComplete, frameUpdateWithoutEntry), runs.OutcomeCompleted, "", 0},
-		"an index used twice":     {one(frameStreamStart, blockStartFrame(0, "text", ""), deltaFrame(0, "text", "x"), blockStartFrame(0, "tool_use", "submit_response"), deltaFrame(0, "tool_use", submissionInput), frameStreamComplete, frameUpdateWithoutEntry), runs.OutcomeCompleted, "", 0},
-		"no index":                {one(frameStreamStart, `agent>server {"type":"agent_stream_block_start","block_type":"tool_use","block_name":"submit_response"}`, `agent>server {"type":"agent_stream_delta","delta":`+jsonString(submissionInput)+`}`, frameStreamComplete, frameUpdateWithoutEntry), runs.OutcomeCompleted, "", 0},
+			blockStopFrame(1), blockStopFrame(0), frameStreamComplete), runs.OutcomeCompleted, "", 0},
+		"missing stops":           {one(frameStreamStart, blockStartFrame(0, "text", ""), deltaFrame(0, "text", "x"), blockStartFrame(1, "tool_use", "submit_response"), deltaFrame(1, "tool_use", submissionInput), frameStreamComplete), runs.OutcomeCompleted, "", 0},
+		"a stop before its delta": {one(frameStreamStart, blockStartFrame(1, "tool_use", "submit_response"), blockStopFrame(1), blockStopFrame(7), deltaFrame(1, "tool_use", submissionInput), frameStreamComplete), runs.OutcomeCompleted, "", 0},
+		"an index used twice":     {one(frameStreamStart, blockStartFrame(0, "text", ""), deltaFrame(0, "text", "x"), blockStartFrame(0, "tool_use", "submit_response"), deltaFrame(0, "tool_use", submissionInput), frameStreamComplete), runs.OutcomeCompleted, "", 0},
+		"no index":                {one(frameStreamStart, `agent>server {"type":"agent_stream_block_start","block_type":"tool_use","block_name":"submit_response"}`, `agent>server {"type":"agent_stream_delta","delta":`+jsonString(submissionInput)+`}`, frameStreamComplete), runs.OutcomeCompleted, "", 0},
 		"a delta without a block": {one(frameStreamStart, deltaFrame(0, "tool_use", submissionInput), frameStreamComplete, frameUpdateWithoutEntry, "wait 5s"), "", "", 1},
 		"input cut":               {join(submissionStreamFrames(submissionInput[:len(submissionInput)-1]), one(frameStreamComplete, frameUpdateWithoutEntry, frameAgentDone)), runs.OutcomeStopped, "said that it is done", 0},
 		"input twice":             {join(submissionStreamFrames(submissionInput+submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 10s")), "", "", 0},
@@ -147,7 +149,7 @@ func TestStreamedMessageVerdicts(t *testing.T) {
 		// It is counted only once.
 		"entry behind it":            {join(streamFrames("text", "", completionMarker), one(frameStreamComplete, historyMessageFrame("assistant", `"`+completionMarker+`"`), "wait 2s")), "", "", 1},
 		"entries, then streams":      {join(one(historyMessageFrame("user", `"the task"`)), submissionStreamFrames(submissionInput), one(frameStreamComplete, frameUpdateWithoutEntry, "wait 2s")), "", "", 0},
-		"the built-in agent's order": {join(submissionStreamFrames(submissionInput), one(frameStreamComplete, submissionFrame(submissionInput))), runs.OutcomeCompleted, "", 0},
+		"the built-in agent's order": {join(submissionStreamFrames(unmarkedInput), one(frameStreamComplete, submissionFrame(unmarkedInput))), runs.OutcomeStopped, "without [EVAL_COMPLETE]", 0},
 		"entry after a while":        {join(streamFrames("tool_use", "a", "{}"), one(frameStreamComplete, "wait 2s", historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`))), "", "", 0},
 		"entry after a status":       {join(submissionStreamFrames(questionInput), one(frameStreamComplete, status("ready"), submissionFrame(questionInput), "wait 20s")), "", "", 0},
 		"entry shows more":           {join(streamFrames("text", "", completionMarker), one(frameStreamComplete, status("ready"), submissionFrame(submissionInput))), runs.OutcomeCompleted, "", 0},
@@ -182,7 +184,7 @@ func TestStreamedMessageIsBounded(t *testing.T) {
 	t.Run("next message", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
-			requireVerdict(t, slices.Concat(huge, submissionStreamFrames(submissionInput), []string{frameStreamComplete, frameUpdateWithoutEntry}), runs.OutcomeCompleted, "", 0)
+			requireVerdict(t, slices.Concat(huge, submissionStreamFrames(submissionInput), []string{frameStreamComplete}), runs.OutcomeCompleted, "", 0)
 		})
 	})
 	t.Run("too many blocks", func(t *testing.T) {

@@ -3,7 +3,7 @@ package attempt
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
+	"fmt"
 	"time"
 
 	"assay/eval/runs"
@@ -12,116 +12,114 @@ import (
 	"assay/testcases/grading"
 )
 
-// submission is the agent's submitted answer: the input of the tool submit_response, or the
-// structured_output of an older agent.
-type submission struct {
-	Summary    string          `json:"summary"`
-	NextStatus string          `json:"next_status"`
-	Questions  json.RawMessage `json:"questions"` // text or a list
-}
-
-// contentBlock has the fields of an assistant message's content block that the watcher uses.
-type contentBlock struct {
-	Type  string          `json:"type"`
-	Name  string          `json:"name"`
-	Input json.RawMessage `json:"input"`
-}
-
 // readHistoryUpdate processes an agent_history_updated and returns the verdict that follows
 // from the message in it, or nil. An assistant message that was streamed and used before is not
 // counted twice.
 func (w *completionWatcher) readHistoryUpdate(e *trace.Entry) *watcherVerdict {
-	var update struct {
-		Entry protocol.HistoryEntry `json:"entry"`
-	}
-	if err := json.Unmarshal(e.Body, &update); err != nil || update.Entry.Type != protocol.HistoryEntryTypeAnthropicMessage {
+	message, problem := parseHistoryUpdate(e.Body)
+	w.noteUnreadable(problem)
+	if message == nil {
 		return w.readHistoryUpdateWithoutEntry(e.WallTime)
 	}
 	w.agentReports.finalMessageAt = time.Time{}
 	used := w.stream.ignoreStreams()
-	if update.Entry.Role != "assistant" || used.hasSubmission {
+	if !used.hasSubmission || message.role != "assistant" {
+		w.freezeSubmission() // the agent goes on to its next step
+	}
+	if message.role != "assistant" || used.hasSubmission {
 		return nil
 	}
 	if used.awaitsUpdate { // replace what the stream counted: it may have shown less than the entry
 		w.counts.usage.ModelCalls--
 		w.counts.tamperSignals -= used.tamperSignals
 	}
-	return w.readAssistantMessage(update.Entry, e.WallTime)
+	v, _ := w.readAssistantMessage(message, e.WallTime)
+	return v
 }
 
 // readAssistantMessage processes a complete assistant message: it counts the turn and
 // completion markers and processes submissions. It returns the verdict that follows, such as
-// that the limit of turns is exceeded, or nil. at is when the message was complete.
-func (w *completionWatcher) readAssistantMessage(entry protocol.HistoryEntry, at time.Time) *watcherVerdict {
+// that the limit of turns is exceeded, or nil, and whether the message has a submission. at is when
+// the message was complete.
+func (w *completionWatcher) readAssistantMessage(message *historyMessage, at time.Time) (v *watcherVerdict, hasSubmission bool) {
 	w.counts.usage.ModelCalls++
-	blocks := contentBlocks(entry)
-	w.countMarkerOutsideSubmissions(entry.Content, blocks)
-	if v := w.readSubmissions(entry, submissionsIn(blocks)); v != nil {
-		return v
+	w.countMarkerOutsideSubmissions(message)
+	submissions, otherTools, problem := splitToolUses(message.blocks)
+	w.noteUnreadable(problem)
+	hasSubmission = len(submissions) > 0
+	if v := w.readSubmissions(message.raw, submissions, at, otherTools > 0); v != nil {
+		return v, hasSubmission
 	}
-	if !hasToolUse(blocks) {
+	if !hasSubmission && otherTools == 0 {
 		w.agentReports.finalMessageAt = at
 	}
 	if limit := w.limits.MaxTurns; limit > 0 && w.counts.usage.ModelCalls > limit {
-		return limitVerdict("turns", limit, w.counts.usage.ModelCalls)
+		return limitVerdict("turns", limit, w.counts.usage.ModelCalls), hasSubmission
 	}
-	return nil
+	return nil, hasSubmission
 }
 
 // readAgentResult processes an agent_result, the message by which older agents submit, and
 // returns the verdict that follows from the submission, or nil.
 func (w *completionWatcher) readAgentResult(e *trace.Entry) *watcherVerdict {
-	var result struct {
-		Type   string      `json:"type"`
-		Output *submission `json:"structured_output"`
-	}
-	if json.Unmarshal(e.Body, &result) != nil || result.Output == nil || result.Output.Summary == "" {
+	var result agentResult
+	if json.Unmarshal(e.Body, &result) != nil || isNull(result.Output) {
 		return nil
 	}
-	if w.stream.lastUsed.hasSubmission && result.Output.Summary == w.submitted.summary {
-		return nil // the submission that it has just streamed
+	output, err := parseSubmission(result.Output)
+	if err != nil {
+		w.noteUnreadable(fmt.Errorf("structured_output: %w", err))
+		return nil
 	}
-	return w.readSubmissions(result, []submission{*result.Output})
+	if output.summary == "" || w.stream.lastUsed.hasSubmission && output.summary == w.submitted.summary {
+		return nil // nothing, or the submission that it has just streamed
+	}
+	return w.readSubmissions(output.marshalAsResult(), []submission{output}, e.WallTime, false)
 }
 
-// readSubmissions processes the submissions in one message of the agent and returns the verdict
-// that follows from them, or nil. After a submission with the completion marker all others are
-// ignored.
-func (w *completionWatcher) readSubmissions(message any, submissions []submission) *watcherVerdict {
-	if len(submissions) == 0 || w.isOver || w.submitted.isMarked {
+// readSubmitAction processes an agent_action by which an agent submits, and returns the verdict
+// that follows from the submission, or nil.
+func (w *completionWatcher) readSubmitAction(e *trace.Entry) *watcherVerdict {
+	var action struct {
+		Params json.RawMessage `json:"params"`
+	}
+	if json.Unmarshal(e.Body, &action) != nil {
 		return nil
 	}
-	raw, err := protocol.Marshal(message)
-	if err != nil {
-		return nil // cannot happen: it was parsed from JSON
+	params, err := parseSubmission(action.Params)
+	if err != nil || params.summary == "" {
+		return nil // the router has answered what is wrong with it
 	}
-	w.submitted.messages = append(w.submitted.messages, raw)
+	return w.readSubmissions(params.marshalAsResult(), []submission{params}, e.WallTime, false)
+}
+
+// readSubmissions processes the submissions in one message of the agent, which was complete at the
+// time at, and returns the verdict that follows from them, or nil. The first submission with the
+// completion marker is the answer; all others are ignored then. If the message uses other tools,
+// their actions are still accepted after it.
+func (w *completionWatcher) readSubmissions(message json.RawMessage, submissions []submission, at time.Time, hasOtherTools bool) *watcherVerdict {
+	if len(submissions) == 0 || w.isOver || w.submitted.isMarked() {
+		return nil
+	}
 	for _, s := range submissions {
-		w.submitted.summary = s.Summary
-		if strings.Contains(s.Summary, CompletionMarker) {
-			w.submitted.isMarked = true
-			return w.completionVerdict()
+		w.submitted.summary = s.summary
+		if s.isMarked() {
+			w.submitted.markedAt, w.submitted.messages = at, []json.RawMessage{s.marshalAsResult()}
+			if !hasOtherTools {
+				w.freezeSubmission()
+			}
+			return nil
 		}
 	}
+	w.submitted.messages = append(w.submitted.messages, message)
 	last := submissions[len(submissions)-1]
 	switch {
 	case last.isQuestion():
 		return w.questionVerdict(last)
-	case last.NextStatus == protocol.AgentDone:
+	case last.nextStatus == protocol.AgentDone:
 		return w.turnEndVerdict("the agent has submitted without " + CompletionMarker)
 	default:
 		return nil
-	}
-}
-
-// isQuestion reports whether the agent asks a person something with this submission instead of
-// giving an answer.
-func (s submission) isQuestion() bool {
-	switch string(bytes.TrimSpace(s.Questions)) {
-	case "", "null", `""`, "[]":
-		return s.NextStatus == protocol.AgentAwaitingUser
-	default:
-		return true
 	}
 }
 
@@ -130,9 +128,9 @@ func (s submission) isQuestion() bool {
 // asked_question, which ends the attempt.
 func (w *completionWatcher) questionVerdict(s submission) *watcherVerdict {
 	w.submitted.questionCount++
-	text := string(s.Questions)
+	text := string(s.questions)
 	if text == "" || text == "null" {
-		text = s.Summary
+		text = s.summary
 	}
 	if w.submitted.questionCount > 1 {
 		return &watcherVerdict{outcome: runs.OutcomeAskedQuestion, detail: "asked again: " + text}
@@ -140,49 +138,16 @@ func (w *completionWatcher) questionVerdict(s submission) *watcherVerdict {
 	return &watcherVerdict{question: text}
 }
 
-// contentBlocks returns the content blocks of a history entry's message; nil if its content is
-// a string.
-func contentBlocks(entry protocol.HistoryEntry) []contentBlock {
-	var blocks []contentBlock
-	if json.Unmarshal(entry.Content, &blocks) != nil {
-		return nil
-	}
-	return blocks
-}
-
-// submissionsIn returns the submissions among the content blocks of a message: the inputs of
-// its uses of the submission tool.
-func submissionsIn(blocks []contentBlock) []submission {
-	var all []submission
-	for _, b := range blocks {
-		var s submission
-		if b.Type == "tool_use" && grading.IsSubmissionTool(b.Name) && json.Unmarshal(b.Input, &s) == nil {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// hasToolUse reports whether one of a message's content blocks uses a tool.
-func hasToolUse(blocks []contentBlock) bool {
-	for _, b := range blocks {
-		if b.Type == "tool_use" {
-			return true
-		}
-	}
-	return false
-}
-
 // countMarkerOutsideSubmissions counts one tamper signal if an assistant message has the
 // completion marker anywhere but in the input of a submission.
-func (w *completionWatcher) countMarkerOutsideSubmissions(content json.RawMessage, blocks []contentBlock) {
+func (w *completionWatcher) countMarkerOutsideSubmissions(message *historyMessage) {
 	inside := 0
-	for _, b := range blocks {
-		if b.Type == "tool_use" && grading.IsSubmissionTool(b.Name) {
-			inside += bytes.Count(b.Input, []byte(CompletionMarker))
+	for _, b := range message.blocks {
+		if b.kind == "tool_use" && grading.IsSubmissionTool(b.name) {
+			inside += bytes.Count(b.input, []byte(CompletionMarker))
 		}
 	}
-	if bytes.Count(content, []byte(CompletionMarker)) > inside {
+	if bytes.Count(message.content, []byte(CompletionMarker)) > inside {
 		w.counts.tamperSignals++
 	}
 }

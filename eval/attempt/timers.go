@@ -14,13 +14,26 @@ func (w *completionWatcher) checkTimers(now time.Time) (v *watcherVerdict, due t
 	if w.taskSentAt.IsZero() {
 		return nil, due
 	}
-	for _, check := range []func(time.Time) (*watcherVerdict, time.Time){w.checkWallLimit, w.checkExpectedRuns, w.checkStreamedMessage, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
+	for _, check := range []func(time.Time) (*watcherVerdict, time.Time){w.checkWallLimit, w.checkExpectedRuns, w.checkStreamedMessage, w.checkSubmissionGrace, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
 		v, at := check(now)
 		if v != nil {
 			return v, due
 		}
 		due = earlierTime(due, at)
 	}
+	return w.completionVerdict(), due
+}
+
+// checkSubmissionGrace freezes the submission when submissionGrace is over. Before that, due is
+// when it will be; zero means that there is no grace to wait for. It returns no verdict.
+func (w *completionWatcher) checkSubmissionGrace(now time.Time) (v *watcherVerdict, due time.Time) {
+	if !w.submitted.isMarked() || w.submitted.isFrozen {
+		return nil, due
+	}
+	if until := w.submitted.markedAt.Add(submissionGrace); now.Before(until) {
+		return nil, until
+	}
+	w.freezeSubmission()
 	return nil, due
 }
 
@@ -39,8 +52,8 @@ func (w *completionWatcher) checkWallLimit(now time.Time) (v *watcherVerdict, du
 
 // checkExpectedRuns stops waiting for expected runs of cells that have not begun within
 // expectedRunTimeout. Runs that a widget causes come after those of all other cells, so their
-// time begins when no other cell has an open run. It returns the verdict completed if nothing
-// is waited for any more; due is when to check again.
+// time begins when no other cell has an open run. It returns no verdict; due is when to check
+// again.
 func (w *completionWatcher) checkExpectedRuns(now time.Time) (v *watcherVerdict, due time.Time) {
 	for id := range w.cells {
 		if id != widgetRerunsID {
@@ -50,7 +63,7 @@ func (w *completionWatcher) checkExpectedRuns(now time.Time) (v *watcherVerdict,
 	if len(w.cells) == 1 {
 		due = earlierTime(due, w.checkExpectedRun(widgetRerunsID, now))
 	}
-	return w.completionVerdict(), due
+	return nil, due
 }
 
 // checkExpectedRun stops waiting for the expected run of one cell if expectedRunTimeout has
@@ -107,8 +120,9 @@ func earlierTime(a, b time.Time) time.Time {
 // limitVerdict returns the verdict that the limit of this name was exceeded; its detail has the
 // configured and the measured value.
 func limitVerdict(name string, configured, measured any) *watcherVerdict {
-	if d, ok := measured.(time.Duration); ok {
+	d, isTime := measured.(time.Duration)
+	if isTime {
 		measured = d.Round(time.Millisecond)
 	}
-	return &watcherVerdict{outcome: runs.OutcomeLimit, detail: fmt.Sprintf("%s: configured %v, measured %v", name, configured, measured)}
+	return &watcherVerdict{outcome: runs.OutcomeLimit, isTimeLimit: isTime, detail: fmt.Sprintf("%s: configured %v, measured %v", name, configured, measured)}
 }

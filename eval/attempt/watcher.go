@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"sync"
 	"time"
+
+	"github.com/docker/go-units"
 
 	"assay/eval/runs"
 	"assay/internal/notebook"
@@ -24,6 +27,10 @@ const (
 	// that the run no longer counts as open.
 	expectedRunTimeout = time.Second
 
+	// submissionGrace is how long after the marked submission the agent's actions are still
+	// accepted, unless its turn ends or its next message begins earlier.
+	submissionGrace = 10 * time.Second
+
 	// turnEndGrace is how long an agent that has submitted may take to end its turn.
 	turnEndGrace = time.Second
 )
@@ -31,21 +38,23 @@ const (
 // completionWatcher reads the entries of a session's trace in order and decides when its attempt is
 // over, and how. It is not safe for concurrent use.
 //
-//	          a submission with the marker
-//	working ───────────────────────────────▶ marked ──idle──▶ completed
-//	   │  done, or a final message and 5 s of silence        ▲
-//	   ├──────────────────────────▶ stopped_without_answer    │ waits for open runs
-//	   ├── a limit, a dead child, an agent's error            │ of cells and actions
-//	   └── a question ──▶ (answered once) ──▶ asked_question   without an answer
+//	      a submission with the marker           no more actions of its message
+//	working ───────────────────────────▶ marked ────────────────────────────────▶ frozen ──idle──▶ completed
+//	   ├── done, or a final message and 5 s of silence ──▶ stopped_without_answer
+//	   ├── a limit, a dead child, an agent's error
+//	   └── a question ──▶ (answered once) ──▶ asked_question
 //
-// The package doc says what idle means. Time limits are checked when there is nothing to read; see
-// checkTimers.
+// No more actions of its message come if it uses no other tool, when the turn or the agent has
+// ended, when the next message begins, and after 10 s. The package doc says what frozen and idle
+// mean. Time limits are checked when there is nothing to read; see checkTimers.
 type completionWatcher struct {
 	journal     *trace.Journal
 	follower    *trace.Follower
 	limits      runs.Limits
 	holderGrace time.Duration // how long the console that holds the notebook may be away
 	progress    *Progress
+	freeze      func() // makes the session refuse the agent's actions from now on
+	position    readPosition
 
 	cells            map[string]cellRuns    // by id: cells with an open run
 	isKernelReplaced bool                   // the kernel is being killed, or has ended, and a new one is to start
@@ -59,6 +68,7 @@ type completionWatcher struct {
 	holderPresence consolePresence
 	modelWaits     modelWaits
 	counts         watcherCounters
+	traceBytes     int64 // of messages in the trace
 
 	earlyVerdict *watcherVerdict // verdict from before the task was sent; nil: none
 	isOver       bool            // there is a verdict: entries are only counted
@@ -66,11 +76,15 @@ type completionWatcher struct {
 
 // submissionState is what the watcher remembers of the agent's submissions and questions.
 type submissionState struct {
-	isMarked      bool              // one of the submissions had the completion marker
-	messages      []json.RawMessage // messages that have a submission, up to the marked one
-	summary       string            // of the last submission
+	markedAt      time.Time         // when a submission had the completion marker; zero: none had
+	isFrozen      bool              // actions of the agent are refused since then
+	messages      []json.RawMessage // messages with submissions; once one is marked, only that submission
+	summary       string            // of the marked submission; before that, of the last one
 	questionCount int
 }
+
+// isMarked reports whether one of the submissions had the completion marker.
+func (s *submissionState) isMarked() bool { return !s.markedAt.IsZero() }
 
 // agentReports is the latest that the agent has reported about itself: status, activity,
 // errors.
@@ -81,6 +95,14 @@ type agentReports struct {
 	finalMessageAt time.Time // of its last assistant message without tool use; zero if it went on after that
 	reachedLimit   string    // the limit that it says it has reached; empty: none
 	lastError      string    // the last error that it reported and went on after; empty: none
+	lastFrame      agentFrame
+	unreadable     string // the last part of a frame that could not be read, and why; empty: none
+}
+
+// agentFrame identifies a frame of the agent.
+type agentFrame struct {
+	kind string // its type
+	seq  int64  // of its trace entry
 }
 
 // watcherCounters has the numbers that go into the attempt's line: usage, tamper signals and
@@ -108,18 +130,20 @@ const widgetRerunsID = "set_widget_value"
 // watcherVerdict is a decision of the watcher: how the attempt ends, or that the agent asks a
 // question. It is not the graders' verdict.
 type watcherVerdict struct {
-	outcome  runs.Outcome // empty: a question
-	detail   string       // of the outcome
-	question string
+	outcome     runs.Outcome // empty: a question
+	detail      string       // of the outcome
+	isTimeLimit bool         // the outcome is a limit on time
+	question    string
 }
 
 // newCompletionWatcher returns a watcher that reads the journal from now on. It must be closed:
 // until then the goroutines that read from kernel and agent wait while the watcher is too far
-// behind.
-func newCompletionWatcher(journal *trace.Journal, limits runs.Limits, holderGrace time.Duration, progress *Progress) *completionWatcher {
+// behind. freeze is called once, when further actions of the agent must be refused.
+func newCompletionWatcher(journal *trace.Journal, limits runs.Limits, holderGrace time.Duration, progress *Progress, freeze func()) *completionWatcher {
 	return &completionWatcher{
 		journal: journal, follower: journal.FollowWithBackpressure(), limits: limits, holderGrace: holderGrace, progress: progress,
-		cells: map[string]cellRuns{}, actions: map[string]agentAction{},
+		freeze: freeze,
+		cells:  map[string]cellRuns{}, actions: map[string]agentAction{},
 	}
 }
 
@@ -139,6 +163,7 @@ func (w *completionWatcher) readEntriesDuring(work func(), read func(*trace.Entr
 				return
 			}
 			read(entry)
+			w.position.advance(entry.Seq)
 		}
 	})
 	defer func() {
@@ -197,7 +222,9 @@ func (w *completionWatcher) nextVerdict(ctx context.Context) watcherVerdict {
 				continue // it is due, or ctx has ended
 			}
 		}
-		if v := w.readEntry(entry); v != nil {
+		v := w.readEntry(entry)
+		w.position.advance(entry.Seq)
+		if v != nil {
 			return *v
 		}
 	}
@@ -231,6 +258,7 @@ func (w *completionWatcher) awaitTurnEnd(ctx context.Context) {
 			return
 		}
 		w.readEntry(entry)
+		w.position.advance(entry.Seq)
 	}
 }
 
@@ -252,27 +280,54 @@ func (w *completionWatcher) countRemainingAndClose() {
 func (w *completionWatcher) readAvailable(read func(*trace.Entry)) {
 	last, _ := w.journal.LastEntry()
 	for w.follower.LastSeq() < last {
-		read(w.follower.TryNext())
+		entry := w.follower.TryNext()
+		read(entry)
+		w.position.advance(entry.Seq)
 	}
 }
 
 // close makes the watcher stop reading the trace. Further calls do nothing.
-func (w *completionWatcher) close() { w.follower.Close() }
+func (w *completionWatcher) close() {
+	w.follower.Close()
+	w.position.advance(math.MaxInt64)
+}
 
-// readEntry processes one trace entry and returns the verdict that follows from it, or nil.
+// readEntry processes one trace entry and returns the verdict that follows from it, or nil. A
+// verdict other than a question has precedence over the completion.
 func (w *completionWatcher) readEntry(e *trace.Entry) *watcherVerdict {
 	if e.Note == trace.NoteTamper {
 		w.counts.tamperSignals++
 	}
+	v, exceeded := w.dispatchEntry(e), w.countTraceBytes(e)
+	if v == nil || v.outcome == "" {
+		v = cmp.Or(exceeded, w.completionVerdict(), v)
+	}
+	return v
+}
+
+// countTraceBytes counts the size of a trace entry. It returns a limit verdict if the trace is larger
+// than Limits.MaxTraceBytes.
+func (w *completionWatcher) countTraceBytes(e *trace.Entry) *watcherVerdict {
+	if e.RefSeq == 0 { // otherwise another entry has the body
+		w.traceBytes += int64(len(e.Body))
+	}
+	if limit := w.limits.MaxTraceBytes; limit > 0 && w.traceBytes > limit {
+		return limitVerdict("trace", units.BytesSize(float64(limit)), units.BytesSize(float64(w.traceBytes)))
+	}
+	return nil
+}
+
+// dispatchEntry calls the method that processes the entries of this hop and returns its verdict.
+func (w *completionWatcher) dispatchEntry(e *trace.Entry) *watcherVerdict {
 	switch e.Hop {
 	case trace.AgentToServer:
 		return w.readAgentFrame(e)
 	case trace.ServerToAgent:
-		return w.readAnswerToAgent(e)
+		w.readAnswerToAgent(e)
 	case trace.ServerToKernel:
-		return w.readKernelCommand(e)
+		w.readKernelCommand(e)
 	case trace.KernelToServer:
-		return w.readKernelFrame(e)
+		w.readKernelFrame(e)
 	case trace.HopSession:
 		return w.readSessionEntry(e)
 	case trace.ConsoleToServer:
@@ -289,22 +344,33 @@ func (w *completionWatcher) isIdle() bool {
 }
 
 // completionVerdict returns the verdict completed if the agent has submitted with the
-// completion marker and nothing is unfinished (see isIdle), and otherwise nil.
+// completion marker, its further actions are refused, and nothing is unfinished (see isIdle).
+// Otherwise it returns nil.
 func (w *completionWatcher) completionVerdict() *watcherVerdict {
-	if w.submitted.isMarked && w.isIdle() {
+	if w.submitted.isFrozen && w.isIdle() {
 		return &watcherVerdict{outcome: runs.OutcomeCompleted}
 	}
 	return nil
 }
 
+// freezeSubmission ends the time in which actions of the agent are accepted after its marked
+// submission. It does nothing if there is no such submission.
+func (w *completionWatcher) freezeSubmission() {
+	if !w.submitted.isMarked() || w.submitted.isFrozen {
+		return
+	}
+	w.submitted.isFrozen = true
+	w.freeze()
+}
+
 // turnEndVerdict returns the verdict on an agent whose last turn has ended without a marked
 // submission: that it has reached its own limit, or stopped without an answer. how says
-// how the turn ended. After a marked submission it returns completed, or nil while something is
-// unfinished.
+// how the turn ended. After a marked submission it returns nil: see completionVerdict.
 func (w *completionWatcher) turnEndVerdict(how string) *watcherVerdict {
 	switch {
-	case w.submitted.isMarked:
-		return w.completionVerdict() // nil: it comes when the attempt is idle
+	case w.submitted.isMarked():
+		w.freezeSubmission()
+		return nil // the verdict comes when the attempt is idle
 	case w.agentReports.reachedLimit != "":
 		return &watcherVerdict{outcome: runs.OutcomeLimit, detail: w.agentReports.reachedLimit}
 	case w.agentReports.lastError != "":

@@ -59,6 +59,8 @@ const (
 func TestWatcherVerdicts(t *testing.T) {
 	t.Parallel()
 	submitted := submissionFrame(`{"summary":"x ` + completionMarker + `","next_status":"done"}`)
+	longText := `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + strings.Repeat("x", 40<<10) + `"}`
+	submittedWithTool := strings.Replace(submitted, `"content":[`, `"content":[{"type":"tool_use","name":"run_cell","input":{}},`, 1)
 	for name, tc := range map[string]struct {
 		frames []string
 		want   runs.Outcome // empty: none yet
@@ -72,6 +74,27 @@ func TestWatcherVerdicts(t *testing.T) {
 		"not yet done":          {[]string{submissionFrame(`{"summary":"x","next_status":"thinking"}`)}, "", "", 0},
 		"summary is not text":   {[]string{submissionFrame(`{"summary":["` + completionMarker + `"],"next_status":"done"}`)}, "", "", 0},
 		"done without anything": {[]string{frameAgentDone}, runs.OutcomeStopped, "said that it is done", 0},
+
+		"as an action": {[]string{
+			`agent>server {"type":"agent_action","action":"submit_response","params":{"summary":"x [EVAL_COMPLETE]","next_status":"done"},"tx_id":"t1"}`, frameRunAccepted,
+		}, runs.OutcomeCompleted, "", 0},
+		"as an action without tx_id": {[]string{`agent>server {"type":"agent_action","action":"submit_response","params":{"summary":"[EVAL_COMPLETE]"}}`}, runs.OutcomeCompleted, "", 0},
+		"a question as an action":    {[]string{`agent>server {"type":"agent_action","action":"submit_response","params":{"summary":"x","next_status":"done"}}`}, runs.OutcomeStopped, "without " + completionMarker, 0},
+
+		"with another tool":          {[]string{submittedWithTool, "wait 9s"}, "", "", 0},
+		"with another tool and done": {[]string{submittedWithTool, frameAgentDone}, runs.OutcomeCompleted, "", 0},
+		"with its result":            {[]string{submittedWithTool, historyMessageFrame("user", `[{"type":"tool_result"}]`)}, runs.OutcomeCompleted, "", 0},
+		"with the next message":      {[]string{submittedWithTool, historyMessageFrame("assistant", `"x"`)}, runs.OutcomeCompleted, "", 0},
+		"with the end of the agent":  {[]string{submittedWithTool, `session {"type":"peer_ended","action":"agent"}`}, runs.OutcomeCompleted, "", 0},
+		"with a fatal error":         {[]string{submittedWithTool, `agent>server {"type":"agent_error","error":"x","fatal":true}`}, runs.OutcomeCompleted, "", 0},
+		"with another tool for 10 s": {[]string{submittedWithTool, "wait 9s", "wait 1s"}, runs.OutcomeCompleted, "", 0},
+		"with a tool that is carried out": {[]string{
+			submittedWithTool, frameRunAction, frameRunAccepted, frameRunA, frameAgentDone, frameStartA, frameResultA,
+		}, runs.OutcomeCompleted, "", 0},
+		"a change after it": {[]string{frameRunA, frameStartA, submitted, frameRunAction, frameRunRefused, frameResultA}, runs.OutcomeCompleted, "", 1},
+		"a look after it": {[]string{
+			frameRunA, frameStartA, submitted, `agent>server {"type":"agent_action","action":"get_context","tx_id":"t1"}`, frameRunRefused, frameResultA,
+		}, runs.OutcomeCompleted, "", 0},
 
 		"a cell runs":                   {[]string{frameRunA, frameStartA, submitted}, "", "", 0},
 		"a cell has run":                {[]string{frameRunA, frameStartA, submitted, frameAgentDone, frameResultA}, runs.OutcomeCompleted, "", 0},
@@ -135,6 +158,7 @@ func TestWatcherVerdicts(t *testing.T) {
 		"not idle":                    {[]string{frameRunA, "wait 40s"}, "", "", 0},
 		"turns":                       {[]string{historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
 		"actions":                     {[]string{frameRunAction, frameRunAction, frameRunAction, frameRunAction}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
+		"trace":                       {[]string{frameRunA, frameStartA, longText, longText}, runs.OutcomeLimit, "trace: configured 64KiB, measured 80.", 0},
 		"tokens":                      {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.OutcomeLimit, "tokens: configured 100, measured 101", 0},
 		"cost":                        {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.OutcomeLimit, "cost_usd: configured 1, measured 1.5", 0},
 		"limit of the agent":          {[]string{`agent>server {"type":"agent_event","text":"limit reached: turns 2 of 2","metadata":{"type":"limit"}}`, frameAgentDone}, runs.OutcomeLimit, "turns 2 of 2", 0},
@@ -199,6 +223,9 @@ func requireVerdict(t *testing.T, frames []string, want runs.Outcome, detail str
 	limits := testLimits()
 	if want != runs.OutcomeLimit || strings.HasPrefix(detail, "wall") {
 		limits.IdleTimeoutS = 0
+	}
+	if strings.HasPrefix(detail, "trace") {
+		limits.MaxTraceBytes = 64 << 10
 	}
 	w := attempt.NewWatcher(journal, limits)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -401,9 +428,10 @@ func TestReadEntriesDuringOtherWork(t *testing.T) {
 func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		wall float64
-		want runs.Outcome
-	}{"wall": {0.2, runs.OutcomeLimit}, "cancelled": {0, runs.OutcomeCancelled}} {
+		wall   float64
+		cancel time.Duration // a flood that delays the limit is noticed after a minute
+		want   runs.Outcome
+	}{"wall": {0.2, time.Minute, runs.OutcomeLimit}, "cancelled": {0, 500 * time.Millisecond, runs.OutcomeCancelled}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			journal := trace.NewJournal("s")
@@ -417,7 +445,7 @@ func TestFloodDoesNotDelayWallLimit(t *testing.T) {
 					journal.Append(floodEntry)
 				}
 			}()
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), tc.cancel)
 			defer cancel()
 			got, detail, _ := w.NextVerdict(ctx)
 			require.Equal(t, tc.want, got, detail)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"assay/eval/runs"
@@ -76,6 +77,12 @@ func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 			v.detail += " (" + kernelDiedInAgentCode + ")"
 		}
 	default:
+	}
+	if v.isTimeLimit {
+		v.detail += "; " + a.watcher.describeEnd(time.Now()) + "; folder " + a.job.RelDir
+	}
+	if unreadable := a.watcher.agentReports.unreadable; unreadable != "" && v.outcome != runs.OutcomeCompleted {
+		v.detail = strings.TrimPrefix(v.detail+"; a message of the agent could not be read: "+unreadable, "; ")
 	}
 	a.setOutcome(v.outcome, v.detail)
 }

@@ -99,6 +99,23 @@ func TestSummaryOfAttempts(t *testing.T) {
 	require.Nil(t, summary.CostUSD, "no attempt's price is known")
 }
 
+// An attempt whose grading failed counts as not passed in the strict rate and is left out of the
+// other one. Such a run has not passed.
+func TestSummaryCountsGradingErrors(t *testing.T) {
+	t.Parallel()
+	summary, err := batch.Run(t.Context(), batch.Config{
+		RunWriter: newRunWriter(t), Cases: casesWithIDs("pass", "broken"), Epochs: 1, Jobs: 1,
+		RunAttempt: fakeAttempts{"pass": gradedAttempt(true), "broken": {Outcome: runs.OutcomeCompleted, Grading: &runs.GradingFailure{ErrorKind: "model"}}}.runAttempt,
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, summary.GradingErrors)
+	require.Zero(t, summary.Ungraded)
+	require.Zero(t, summary.Failed)
+	require.False(t, summary.AllPassed())
+	require.InDelta(t, 0.5, *summary.PassRate.Strict, 1e-12)
+	require.InDelta(t, 1, *summary.PassRate.ExcludingInfrastructure, 1e-12)
+}
+
 // The confidence interval of the pass rate of seven cases with three attempts each, of which 11
 // of 21 pass, equals one that was computed by hand in the way of the public benchmarks' tables.
 func TestPassRateInterval(t *testing.T) {

@@ -16,7 +16,8 @@ type Summary struct {
 	Attempts       int                  `json:"attempts"`
 	Passed         int                  `json:"passed"`         // attempts
 	Failed         int                  `json:"failed"`         // attempts
-	Ungraded       int                  `json:"ungraded"`       // attempts without a verdict that are no infrastructure failures
+	Ungraded       int                  `json:"ungraded"`       // attempts without a verdict that are counted nowhere else
+	GradingErrors  int                  `json:"grading_errors"` // attempts without a verdict because the grading failed; see runs.GradingFailure
 	Infrastructure int                  `json:"infrastructure"` // attempts; see runs.Attempt.IsInfrastructureFailure
 	Skipped        int                  `json:"skipped"`        // cases
 	ByOutcome      map[runs.Outcome]int `json:"by_outcome"`     // attempts
@@ -30,8 +31,8 @@ type Summary struct {
 // PassRate is the mean, over the cases, of the share of each case's attempts that passed, from
 // 0 to 1. A field is nil if no case counts; the confidence intervals need two cases.
 type PassRate struct {
-	Strict                  *float64    `json:"strict"`                   // infrastructure failures count as not passed
-	ExcludingInfrastructure *float64    `json:"excluding_infrastructure"` // infrastructure failures do not count
+	Strict                  *float64    `json:"strict"`                   // infrastructure failures and grading errors count as not passed
+	ExcludingInfrastructure *float64    `json:"excluding_infrastructure"` // they do not count
 	CI95                    *[2]float64 `json:"ci95"`                     // 95 % confidence interval of Strict, clamped to 0 and 1
 	CI95Raw                 *[2]float64 `json:"ci95_raw"`                 // the same, not clamped
 }
@@ -41,8 +42,8 @@ type PassRate struct {
 func (s Summary) AllPassed() bool { return s.Passed == s.GradedCount() }
 
 // GradedCount returns the number of attempts that count in the pass rate: those with a verdict,
-// and infrastructure failures.
-func (s Summary) GradedCount() int { return s.Passed + s.Failed + s.Infrastructure }
+// infrastructure failures and grading errors.
+func (s Summary) GradedCount() int { return s.Passed + s.Failed + s.Infrastructure + s.GradingErrors }
 
 // summaryBuilder computes the Summary of a run from its attempts. It is not safe for concurrent
 // use.
@@ -53,13 +54,12 @@ type summaryBuilder struct {
 	isCostKnown bool // for every attempt
 }
 
-// caseTally counts the attempts at one case: passed, with a verdict, and infrastructure
-// failures.
-type caseTally struct{ passed, graded, infrastructure int }
+// caseTally counts the attempts at one case: passed, with a verdict, and those without one that
+// count as not passed in the strict rate.
+type caseTally struct{ passed, graded, lost int }
 
-// gradedCount returns the number of attempts at the case that have a verdict or are
-// infrastructure failures.
-func (c caseTally) gradedCount() int { return c.graded + c.infrastructure }
+// countedTotal returns the number of attempts at the case that count in the strict rate.
+func (c caseTally) countedTotal() int { return c.graded + c.lost }
 
 // newSummaryBuilder returns a summaryBuilder that has counted no attempt.
 func newSummaryBuilder() summaryBuilder {
@@ -89,7 +89,10 @@ func (b *summaryBuilder) addAttempt(a runs.Attempt) {
 	switch {
 	case a.IsInfrastructureFailure():
 		b.summary.Infrastructure++
-		tally.infrastructure++
+		tally.lost++
+	case a.Grading != nil:
+		b.summary.GradingErrors++
+		tally.lost++
 	case a.Passed == nil:
 		b.summary.Ungraded++
 	case *a.Passed:
@@ -120,11 +123,11 @@ func (b *summaryBuilder) build(run string, epochs int, duration time.Duration) S
 }
 
 // casePassShares returns the share of passed attempts of each case, from 0 to 1, in no order: in
-// strict infrastructure failures count as not passed, in lenient they are left out. A case
-// without an attempt that counts is left out.
+// strict infrastructure failures and grading errors count as not passed, in lenient they are left
+// out. A case without an attempt that counts is left out.
 func (b *summaryBuilder) casePassShares() (strict, lenient []float64) {
 	for _, c := range b.cases {
-		if total := c.gradedCount(); total > 0 {
+		if total := c.countedTotal(); total > 0 {
 			strict = append(strict, float64(c.passed)/float64(total))
 		}
 		if c.graded > 0 {
@@ -158,7 +161,7 @@ func newPassRate(strict, lenient []float64) (r PassRate) {
 func (b *summaryBuilder) addPassAtK(k int, s *Summary) {
 	var passAtK, passHatK []float64
 	for _, c := range b.cases {
-		if total := c.gradedCount(); total >= k {
+		if total := c.countedTotal(); total >= k {
 			passAtK = append(passAtK, stats.PassAtK(total, c.passed, k))
 			passHatK = append(passHatK, stats.PassHatK(total, c.passed, k))
 		}

@@ -28,7 +28,7 @@ type regradeResult struct {
 func (s *regrader) regradeAttempt(ctx context.Context, a storedAttempt) regradeResult {
 	r := regradeResult{RegradedAttempt: RegradedAttempt{
 		Type: TypeRescore, Run: s.run.Name, CaseID: a.CaseID, Epoch: a.Epoch, Try: a.Try, AttemptFolder: a.folderName, Outcome: a.Outcome,
-		Old: Verdict{Passed: a.Passed, Score: a.Score, Graders: a.Graders},
+		Old: Verdict{Passed: a.Passed, Score: a.Score, Graders: a.Graders, Grading: a.Grading},
 	}}
 	c, isGiven := s.cases[a.CaseID]
 	isGraded, isAnswerGraded := gradability(a.Attempt)
@@ -67,9 +67,13 @@ func gradability(a runs.Attempt) (isGraded, isAnswerGraded bool) {
 // case c. It fails if a file cannot be read or parsed.
 func (s *regrader) gradingInput(a storedAttempt, c testcases.Case, isAnswerGraded bool) (grading.Input, error) {
 	e := storedEvidence{run: s.run, attemptFolder: a.folderName}
+	recording := e.judgeRecording()
+	if a.Grading != nil {
+		recording = nil // its calls have failed: ask again
+	}
 	in := grading.Input{
 		Task: c.Task, Notebook: e.notebook(), Conversation: e.conversation(), Dir: c.Source.Dir(),
-		Environ: s.cfg.Environ, Judge: s.judgeOpener(e.judgeRecording()),
+		Environ: s.cfg.Environ, Judge: s.judgeOpener(recording),
 	}
 	if e.err != nil {
 		return in, e.err
@@ -127,13 +131,15 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 	for _, spec := range specs {
 		result := grading.Grade(ctx, spec, in)
 		text, err := encodeLine(result)
-		if old := r.oldGraderResult(spec.Digest()); old != nil && mayHaveFailedWithoutSession(result) {
+		if old := r.oldGraderResult(spec.Digest()); old != nil && mayHaveFailedWithoutSession(result) && !isGradingFailure(old) {
 			result.Passed, result.Score = isTrueValue(old.Get("passed")), floatValue(old.Get("score"))
 			old.Set("kept", pyvalue.Bool(true))
 			text, err = old.MarshalJSON()
 			r.keptResults++
 		} else if failedWithoutKernelOrNotebook(result) {
-			r.isNotRegraded, r.Reason = true, fmt.Sprintf("%s is new or has changed, and what it reads is gone: %s", spec.Type, result.Error.Text)
+			r.isNotRegraded, r.Reason = true, fmt.Sprintf("%s has no earlier result, and what it reads is gone: %s", spec.Type, result.Error.Text)
+		} else if kind := result.FailureKind(); kind != "" && r.New.Grading == nil {
+			r.New.Grading, r.Reason = &runs.GradingFailure{ErrorKind: kind, Text: result.Error.Text}, "the grading failed: "+result.Error.Text
 		}
 		if err != nil {
 			r.err = fmt.Errorf("attempt %s: result of %s: %w", r.AttemptFolder, spec.Type, err)
@@ -143,7 +149,7 @@ func (r *regradeResult) grade(ctx context.Context, specs []grading.Spec, in grad
 		passed = passed && result.Passed
 		scores = append(scores, result.Score)
 	}
-	if score := stats.Mean(scores); !r.isNotRegraded {
+	if score := stats.Mean(scores); !r.isNotRegraded && r.New.Grading == nil {
 		r.New.Passed, r.New.Score = &passed, &score
 	}
 }
@@ -156,6 +162,13 @@ func encodeLine(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
+// isGradingFailure reports whether a stored result says that the grading itself has failed.
+func isGradingFailure(result *pyvalue.Object) bool {
+	failure, _ := result.Get("error").(*pyvalue.Object)
+	kind, _ := failure.Get("kind").(pyvalue.String)
+	return grading.Result{Error: &pyvalue.Error{Kind: string(kind)}}.FailureKind() != ""
+}
+
 // failedWithoutKernelOrNotebook reports whether a grader failed because it had no kernel or no
 // notebook.
 func failedWithoutKernelOrNotebook(result grading.Result) bool {
@@ -166,7 +179,7 @@ func failedWithoutKernelOrNotebook(result grading.Result) bool {
 // session has ended: it had no kernel or notebook, or it is a command, which may need the
 // working folder.
 func mayHaveFailedWithoutSession(result grading.Result) bool {
-	return failedWithoutKernelOrNotebook(result) || result.Error != nil && result.Error.Kind == "command"
+	return failedWithoutKernelOrNotebook(result) || result.Error != nil && (result.Error.Kind == grading.ErrorKindCommand || result.Error.Kind == "command_crash")
 }
 
 // oldGraderResult returns the stored result of the grader whose spec has this digest, or nil if the

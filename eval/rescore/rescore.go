@@ -41,8 +41,9 @@ type RegradedAttempt struct {
 
 // Verdict is the graders' verdict on an attempt: whether it passed, its score, and the results.
 type Verdict struct {
-	Passed *bool    `json:"passed"` // nil: no verdict
-	Score  *float64 `json:"score"`  // from 0 to 1; nil: no verdict
+	Passed  *bool                `json:"passed"`            // nil: no verdict
+	Score   *float64             `json:"score"`             // from 0 to 1; nil: no verdict
+	Grading *runs.GradingFailure `json:"grading,omitempty"` // why the grading failed; nil: it has not
 
 	// Graders are the results of the graders. A new result that has "kept": true is a copy of the old
 	// one, because what its grader reads no longer exists.
@@ -61,6 +62,8 @@ type Summary struct {
 	KeptResults     int           `json:"kept"`             // results of graders that were copied
 	OldCounts       VerdictCounts `json:"was"`
 	VerdictsFile    string        `json:"file"` // path of the file of these lines, relative to the run's folder
+
+	Unreadable *runs.UnreadableLines `json:"left_out,omitempty"` // damaged lines of attempts.jsonl; nil: none
 }
 
 // VerdictCounts counts attempts by the graders' verdicts on them.
@@ -68,27 +71,31 @@ type VerdictCounts struct {
 	Passed         int `json:"passed"`
 	Failed         int `json:"failed"`
 	Ungraded       int `json:"ungraded"`
+	GradingErrors  int `json:"grading_errors"`
 	Infrastructure int `json:"infrastructure"`
 }
 
 // GradedCount returns the number of attempts that count in a pass rate: those with a verdict,
-// and infrastructure failures.
-func (c VerdictCounts) GradedCount() int { return c.Passed + c.Failed + c.Infrastructure }
+// infrastructure failures and grading errors.
+func (c VerdictCounts) GradedCount() int {
+	return c.Passed + c.Failed + c.Infrastructure + c.GradingErrors
+}
 
 // GradedCount returns the number of attempts that count in a pass rate, with those that could
 // not be graded again.
 func (s Summary) GradedCount() int { return s.VerdictCounts.GradedCount() + s.NotRegraded }
 
-// addVerdict counts an attempt with this outcome and verdict; passed is nil if there is no
-// verdict.
-func (c *VerdictCounts) addVerdict(outcome runs.Outcome, passed *bool) {
-	a := runs.Attempt{Outcome: outcome, Passed: passed}
+// addVerdict counts an attempt with this outcome and verdict.
+func (c *VerdictCounts) addVerdict(outcome runs.Outcome, v Verdict) {
+	a := runs.Attempt{Outcome: outcome, Passed: v.Passed, Grading: v.Grading}
 	switch {
 	case a.IsInfrastructureFailure():
 		c.Infrastructure++
-	case passed == nil:
+	case v.Grading != nil:
+		c.GradingErrors++
+	case v.Passed == nil:
 		c.Ungraded++
-	case *passed:
+	case *v.Passed:
 		c.Passed++
 	default:
 		c.Failed++
@@ -100,7 +107,7 @@ func (c *VerdictCounts) addVerdict(outcome runs.Outcome, passed *bool) {
 func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 	s.Attempts++
 	s.KeptResults += keptResults
-	s.OldCounts.addVerdict(r.Outcome, r.Old.Passed)
+	s.OldCounts.addVerdict(r.Outcome, r.Old)
 	if r.IsChanged {
 		s.ChangedVerdicts++
 	}
@@ -108,7 +115,7 @@ func (s *Summary) addAttempt(r RegradedAttempt, keptResults int) {
 		s.NotRegraded++
 		return
 	}
-	s.addVerdict(r.Outcome, r.New.Passed)
+	s.addVerdict(r.Outcome, r.New)
 }
 
 // setIsChanged sets IsChanged: whether passed or score of the old and the new verdict differ.

@@ -28,7 +28,7 @@ type RegradeConfig struct {
 // cannot be read, or if [testcases.CheckRunnable] refuses the cases.
 func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Case) ([]testcases.Case, error) {
 	triedIDs := map[string]bool{}
-	for a, err := range storedAttempts(ctx, run) {
+	for a, err := range storedAttempts(ctx, run, &runs.UnreadableLines{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -55,8 +55,8 @@ func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Cas
 // replayed from the run's recording; other calls are made and recorded in a file beside the new
 // one.
 //
-// It fails if a file cannot be read or written, and with the cause of ctx. The attempts that
-// were graded before that are in the file.
+// A damaged line of attempts.jsonl is left out, and counted in the summary. It fails if a file cannot be
+// read or written, and with the cause of ctx. The attempts that were graded before that are in the file.
 func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg RegradeConfig) (summary Summary, err error) {
 	summary = Summary{Type: TypeRescoreSummary, Run: run.Name}
 	out, err := createVerdictsFile(dir)
@@ -71,7 +71,8 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 	for _, c := range cases {
 		s.cases[c.ID] = c
 	}
-	next, stop := iter.Pull2(storedAttempts(ctx, run))
+	var damaged runs.UnreadableLines
+	next, stop := iter.Pull2(storedAttempts(ctx, run, &damaged))
 	defer stop()
 	consume := func(r regradeResult) error {
 		if r.err != nil {
@@ -88,6 +89,9 @@ func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcase
 	}
 	if err := runTasksInOrder(ctx, s.nextAttemptTask(next), resultConsumer[regradeResult]{consume: consume}); err != nil {
 		return summary, err
+	}
+	if damaged.Count > 0 {
+		summary.Unreadable = &damaged
 	}
 	return summary, out.writeLine(summary)
 }
@@ -128,9 +132,9 @@ type storedAttempt struct {
 	lineBytes  int64  // length of the line
 }
 
-// storedAttempts yields the attempts of a run in the order of their lines in attempts.jsonl. An
-// error is yielded last.
-func storedAttempts(ctx context.Context, run *runs.Run) iter.Seq2[storedAttempt, error] {
+// storedAttempts yields the attempts of a run in the order of their lines in attempts.jsonl. Damaged
+// lines are left out and counted. An error is yielded last.
+func storedAttempts(ctx context.Context, run *runs.Run, damaged *runs.UnreadableLines) iter.Seq2[storedAttempt, error] {
 	return func(yield func(storedAttempt, error) bool) {
 		lines, err := run.AttemptLines()
 		if err != nil {
@@ -139,16 +143,19 @@ func storedAttempts(ctx context.Context, run *runs.Run) iter.Seq2[storedAttempt,
 		}
 		defer lines.Close()
 		for line, err := range lines.LinesFrom(ctx, 1) {
-			if err == nil && gjson.GetBytes(line.Text, "type").String() != runs.TypeAttempt {
+			if err != nil {
+				yield(storedAttempt{}, fmt.Errorf("attempts.jsonl: line %d: %w", line.Number+1, err))
+				return
+			}
+			kind := gjson.GetBytes(line.Text, "type").String()
+			a := storedAttempt{folderName: runs.AttemptFolderName(line.Text), lineBytes: int64(len(line.Text))}
+			isAttempt := kind == runs.TypeAttempt
+			if !gjson.ValidBytes(line.Text) || kind == "" || isAttempt && json.Unmarshal(line.Text, &a.Attempt) != nil {
+				damaged.AddLine(line.Number)
 				continue
 			}
-			a := storedAttempt{folderName: runs.AttemptFolderName(line.Text), lineBytes: int64(len(line.Text))}
-			if err == nil {
-				err = json.Unmarshal(line.Text, &a.Attempt)
-			}
-			if err != nil {
-				yield(a, fmt.Errorf("attempts.jsonl: line %d: %w", line.Number+1, err))
-				return
+			if !isAttempt {
+				continue
 			}
 			if !yield(a, nil) {
 				return

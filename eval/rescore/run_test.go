@@ -212,7 +212,7 @@ func TestRegradeRunKeepsResultsOfLiveGraders(t *testing.T) {
 	require.False(t, *got["same"].New.Passed)
 	require.Equal(t, result("one", half+`,"kept":true`), string(got["same"].New.Graders[2]))
 	require.Nil(t, got["other"].New.Passed)
-	require.Contains(t, got["other"].Reason, "kernel_check is new or has changed, and what it reads is gone: ")
+	require.Contains(t, got["other"].Reason, "kernel_check has no earlier result, and what it reads is gone: ")
 	require.Equal(t, 1, summary.NotRegraded)
 	require.True(t, *got["fewer"].New.Passed, "the kept result is that of the same grader, not of the first")
 }
@@ -336,4 +336,25 @@ func TestRegradeRunFails(t *testing.T) {
 	chosen, err := rescore.CasesWithAttempts(t.Context(), openRun(t, dir), []testcases.Case{{ID: "a"}, {ID: "b"}, {ID: "b"}})
 	require.NoError(t, err)
 	require.Len(t, chosen, 1)
+}
+
+// Damaged lines of attempts.jsonl are left out and counted: what is no JSON, has no type, or is an attempt
+// that cannot be read. The attempts after them are graded.
+func TestRegradeRunCountsDamagedLines(t *testing.T) {
+	t.Parallel()
+	dir := createRun(t,
+		attemptFixture{caseID: "a", outcome: runs.OutcomeCompleted, answer: "1"},
+		attemptFixture{caseID: "b", outcome: runs.OutcomeCompleted, answer: "1"},
+	)
+	path := filepath.Join(dir, "attempts.jsonl")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(text), "\n")
+	damaged := lines[0] + lines[1] + "\x00\x00\n" + `{"case_id":"c"}` + "\n" + lines[2][:40] + "\n" + `{"type":"attempt","epoch":"x"}` + "\n" + `{"type":"later"}` + "\n" + strings.Join(lines[2:], "")
+	require.NoError(t, os.WriteFile(path, []byte(damaged), 0o600))
+	exact := `"grader":{"type":"exact","config":{"ground_truth":1}}`
+	got, summary := regradeStoredRun(t, dir, "["+caseJSON("a", exact)+","+caseJSON("b", exact)+"]", rescore.RegradeConfig{})
+	require.Equal(t, 2, summary.Passed)
+	require.True(t, *got["b"].New.Passed)
+	require.Equal(t, &runs.UnreadableLines{Count: 4, First: 2}, summary.Unreadable)
 }

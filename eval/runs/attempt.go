@@ -44,12 +44,13 @@ type Attempt struct {
 	Detail  string   `json:"outcome_detail"` // for people: why it ended so
 
 	// Passed and Score (0 to 1) are nil if there is no verdict: attempts with this outcome are
-	// not graded, or the case has no grader.
+	// not graded, the case has no grader, or the grading has failed.
 	Passed  *bool             `json:"passed"`
 	Score   *float64          `json:"score"`
-	Graders []json.RawMessage `json:"graders"` // a result per grader: type, passed, score, reasoning, metrics, error
-	Answer  json.RawMessage   `json:"answer"`  // the JSON that the agent submitted; null: none
-	Summary string            `json:"summary"` // text of the last submission
+	Grading *GradingFailure   `json:"grading,omitempty"` // nil: the grading has not failed
+	Graders []json.RawMessage `json:"graders"`           // a result per grader: type, passed, score, reasoning, metrics, error
+	Answer  json.RawMessage   `json:"answer"`            // the JSON that the agent submitted; null: none
+	Summary string            `json:"summary"`           // text of the last submission
 
 	Started    time.Time  `json:"started"`
 	Ended      time.Time  `json:"ended"`
@@ -70,6 +71,13 @@ type Attempt struct {
 	// process in whose record it is; keys that no process has are absent. The keys are those of
 	// subprocess.Process.Enforced, and "disk".
 	Enforced map[string]bool `json:"enforced"`
+}
+
+// GradingFailure says why the graders of an attempt came to no verdict, which is not the agent's
+// fault. The attempt can be graded again.
+type GradingFailure struct {
+	ErrorKind string `json:"error_kind"` // model, command or kernel: what did not work
+	Text      string `json:"text"`       // of the first grader that failed
 }
 
 // PhaseTimes has the duration of each phase of an attempt in milliseconds.
@@ -97,17 +105,19 @@ type Usage struct {
 	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
 }
 
-// Limits are the limits of one attempt on time, turns, actions, tokens, cost and disk space. 0
-// means no limit.
+// Limits are the limits of one attempt on time, turns, actions, tokens, cost, disk space and the size of
+// its trace. 0 means no limit.
 type Limits struct {
 	WallTimeoutS float64 `json:"wall_s"`     // seconds since the agent got its task
 	IdleTimeoutS float64 `json:"idle_s"`     // seconds without a frame of the agent while no cell runs
-	CellTimeoutS float64 `json:"cell_s"`     // seconds that an execute_code may run, and that the built-in agent's tools wait for a cell
+	CellTimeoutS float64 `json:"cell_s"`     // seconds that a run of a cell or an execute_code may take
 	MaxTurns     int     `json:"turns"`      // assistant messages
 	MaxActions   int     `json:"actions"`    // of the agent
 	MaxTokens    int64   `json:"tokens"`     // input and output, by the agent's account
 	MaxCostUSD   float64 `json:"cost_usd"`   // by the agent's account
 	MaxDiskBytes int64   `json:"disk_bytes"` // added to the working folder, measured each second
+
+	MaxTraceBytes int64 `json:"trace_bytes"` // of messages in the trace
 }
 
 // IsInfrastructureFailure reports whether the attempt ended for a reason that says nothing
@@ -117,7 +127,7 @@ func (a *Attempt) IsInfrastructureFailure() bool {
 	case OutcomeAgentError, OutcomeAgentExit, OutcomeConsoleLost, OutcomeHarnessError, OutcomeSetupError, OutcomeCancelled:
 		return true
 	case OutcomeKernelExit:
-		return a.Passed == nil // it was graded if the agent's code killed the kernel
+		return a.Passed == nil && a.Grading == nil // it was graded if the agent's code killed the kernel
 	default:
 		return false
 	}

@@ -29,7 +29,8 @@ type Counts struct {
 	Attempts       int   `json:"attempts"`
 	Passed         int   `json:"passed"`         // attempts
 	Failed         int   `json:"failed"`         // attempts
-	Ungraded       int   `json:"ungraded"`       // attempts without a verdict that are no infrastructure failures
+	Ungraded       int   `json:"ungraded"`       // attempts without a verdict that are counted nowhere else
+	GradingErrors  int   `json:"grading_errors"` // attempts without a verdict because the grading failed; see [GradingFailure]
 	Infrastructure int   `json:"infrastructure"` // attempts; see [Attempt.IsInfrastructureFailure]
 	Skipped        int   `json:"skipped"`        // cases
 
@@ -39,7 +40,7 @@ type Counts struct {
 	ByOutcome map[Outcome]int `json:"by_outcome"` // attempts; unknown outcomes count as OutcomeOther
 
 	// PassRate is the mean over the cases of the share of their attempts that passed, where
-	// infrastructure failures count as not passed. nil: no attempt counts yet.
+	// infrastructure failures and grading errors count as not passed. nil: no attempt counts yet.
 	PassRate *float64 `json:"pass_rate"`
 	CostUSD  *float64 `json:"cost_usd"` // of all attempts; nil if there is none or the cost of one is unknown
 
@@ -165,10 +166,15 @@ func (t *attemptCounter) addAttempt(text []byte) {
 	if passed := gjson.GetBytes(text, "passed"); passed.IsBool() {
 		a.Passed = new(passed.Bool())
 	}
+	if gjson.GetBytes(text, "grading").IsObject() {
+		a.Grading = &GradingFailure{}
+	}
 	t.counts.Attempts++
 	switch {
 	case a.IsInfrastructureFailure():
 		t.counts.Infrastructure++
+	case a.Grading != nil:
+		t.counts.GradingErrors++
 	case a.Passed == nil:
 		t.counts.Ungraded++
 	case *a.Passed:
@@ -176,7 +182,7 @@ func (t *attemptCounter) addAttempt(text []byte) {
 	default:
 		t.counts.Failed++
 	}
-	if a.Passed != nil || a.IsInfrastructureFailure() {
+	if a.Passed != nil || a.Grading != nil || a.IsInfrastructureFailure() {
 		t.addToPassRate(gjson.GetBytes(text, "case_id").String(), a.Passed != nil && *a.Passed && !a.IsInfrastructureFailure())
 	}
 	if t.counts.ByOutcome == nil {

@@ -32,6 +32,7 @@ func TestCountsGrowWithTheRun(t *testing.T) {
 		{newAttemptLine(runs.OutcomeKernelExit, nil, ""), one(runs.OutcomeKernelExit, &want.Infrastructure)},
 		{newAttemptLine(runs.OutcomeKernelExit, &no, ""), one(runs.OutcomeKernelExit, &want.Failed)},
 		{newAttemptLine("of another time", &no, ""), one(runs.OutcomeOther, &want.Failed)},
+		{map[string]any{"type": runs.TypeAttempt, "outcome": "completed", "passed": nil, "grading": map[string]any{"error_kind": "model"}}, one(runs.OutcomeCompleted, &want.GradingErrors)},
 		{runs.SkippedCase{Type: runs.TypeSkipped}, func() { want.Skipped++ }},
 		{map[string]string{"type": "of another time"}, func() {}},
 		{map[string]any{"type": runs.TypeSummary, "passed": 1}, func() { want.Finished, want.State = true, runs.StateFinished }},

@@ -34,7 +34,7 @@ type CollectedState struct {
 // CollectTimeout, or until ctx ends. Failures are in the result's Errors.
 func (s *Session) CollectState(ctx context.Context) CollectedState {
 	s.setState(StateCollecting, "")
-	s.router.RefuseActions("session is ending")
+	s.RefuseActions("session is ending")
 	s.interruptCells(ctx)
 	state := CollectedState{Errors: map[string]string{}}
 	var parts sync.WaitGroup
@@ -58,6 +58,10 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 	parts.Wait()
 	return state
 }
+
+// RefuseActions makes the session answer each later action of the agent with an error that has
+// this text. Requests that were accepted before are carried out.
+func (s *Session) RefuseActions(text string) { s.router.RefuseActions(text) }
 
 // interruptCells interrupts all running cells and execute_code requests, so that the state does
 // not change while it is collected, and waits at most InterruptGrace until no cell runs.

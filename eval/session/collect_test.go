@@ -31,10 +31,10 @@ func TestCollectStateInterruptsCells(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)
 	s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}})
-	const source = "found = 41\nwhile True: pass"
+	const source = "found = 41\nprint('it is set')\nwhile True: pass"
 	require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
 	require.Equal(t, session.StateWorking, s.State())
-	s.awaitEntry(t, "the cell", entryMatcher(trace.KernelToServer, protocol.TypeStartCell))
+	s.awaitEntry(t, "the cell", entryMatcher(trace.KernelToServer, protocol.TypeKernelStdio))
 	state := s.CollectState(t.Context())
 	require.Equal(t, session.StateCollecting, s.State())
 	require.Empty(t, state.Errors)

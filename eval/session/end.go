@@ -29,6 +29,15 @@ func (s *Session) StopAgent(ctx context.Context) error {
 	return agent.Stop(ctx)
 }
 
+// FreezeKernel keeps the kernel and everything that it has started from running until thaw is called.
+// It does nothing if there is no kernel.
+func (s *Session) FreezeKernel() (thaw func()) {
+	if kernel := s.currentChildren().kernel; kernel != nil {
+		return kernel.Freeze()
+	}
+	return func() {}
+}
+
 // stopKernel stops the kernel and every process that it started, in at most stopTimeout. It
 // does nothing if there is no kernel. An error says that a process may be left.
 func (s *Session) stopKernel(ctx context.Context) error {

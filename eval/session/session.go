@@ -353,8 +353,8 @@ func (s *Session) Execute(ctx context.Context, code string, timeout time.Duratio
 }
 
 // ExecutePristine runs code in the kernel like Execute, with the flag "pristine": a kernel that
-// supports it runs the code with builtins and standard streams that cells cannot have replaced,
-// so that a grader's code sees the kernel's values as they are. It fails like Execute.
+// supports it runs the code with the original builtins and standard streams, whatever names the
+// notebook uses. It fails like Execute.
 func (s *Session) ExecutePristine(ctx context.Context, code string, timeout time.Duration) (protocol.ExecuteCodeResponse, error) {
 	return s.executeCode(ctx, map[string]any{"code": code, "timeout_s": timeout.Seconds(), "pristine": true})
 }

@@ -147,6 +147,7 @@ func TestStartErrorsNameComponentAndReason(t *testing.T) {
 		"silent agent":    {session.Config{Agent: agent.Config{Command: shellChildCommand(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
 		"exits at init":   {session.Config{Agent: agent.Config{Command: childCommand("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
 		"silent at init":  {session.Config{Agent: agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
+		"fails at init":   {session.Config{Agent: agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_error","error":"no key","fatal":true}`), ReadyTimeout: time.Minute}}, "agent", []string{"the agent failed when it was initialized: no key"}},
 		"prepare fails":   {session.Config{PrepareWorkdir: func(string) error { return broken }}, "workdir", []string{"the data is not there"}},
 		"no workdir root": {session.Config{WorkdirRoot: "/no/such/folder"}, "workdir", []string{"make the working folder: "}},
 	} {

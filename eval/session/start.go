@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +60,7 @@ func (s *Session) startChildren(ctx context.Context) error {
 func (s *Session) startKernel(ctx context.Context) error {
 	cfg := s.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output, cfg.OnForbidden = s.childOutput.newChildSink("kernel"), s.forbiddenRecorder("kernel")
+	cfg.Output, cfg.OnForbidden = s.childOutput.newChildSink("kernel"), func(what string) { s.RecordForbidden("kernel", what) }
 	k, err := kernel.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.childOutput.flushChild("kernel")
@@ -83,7 +84,7 @@ func (s *Session) startKernel(ctx context.Context) error {
 func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
-	cfg.Output, cfg.OnForbidden = s.childOutput.newChildSink("agent"), s.forbiddenRecorder("agent")
+	cfg.Output, cfg.OnForbidden = s.childOutput.newChildSink("agent"), func(what string) { s.RecordForbidden("agent", what) }
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.childOutput.flushChild("agent")
@@ -103,7 +104,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 }
 
 // TypeForbidden is the type of the trace entry about something that the code in a child tried to
-// connect to and may not; its note is [trace.NoteTamper]. See [Forbidden].
+// reach and may not; its note is [trace.NoteTamper]. See [Forbidden].
 const TypeForbidden = "forbidden"
 
 // Forbidden is the JSON body of a trace entry of type [TypeForbidden].
@@ -113,15 +114,13 @@ type Forbidden struct {
 	What  string `json:"what"`  // such as "a connection to the page"
 }
 
-// forbiddenRecorder returns a function that records what the child of this name tried.
-func (s *Session) forbiddenRecorder(child string) func(what string) {
-	return func(what string) {
-		body, err := protocol.Marshal(Forbidden{Type: TypeForbidden, Child: child, What: what})
-		if err != nil {
-			return // never: it is two strings
-		}
-		s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: TypeForbidden}, Body: body, Note: trace.NoteTamper})
+// RecordForbidden records in the trace what code in a child, "kernel" or "agent", has tried.
+func (s *Session) RecordForbidden(child, what string) {
+	body, err := protocol.Marshal(Forbidden{Type: TypeForbidden, Child: child, What: what})
+	if err != nil {
+		return // never: it is two strings
 	}
+	s.cfg.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: TypeForbidden}, Body: body, Note: trace.NoteTamper})
 }
 
 // reportExit waits until the process of a child has exited, writes the rest of its output,
@@ -154,7 +153,7 @@ func (s *Session) connectKernel() error {
 	if language := k.ReadyMessage.Language; language != "" {
 		s.ownDocument.SetLanguage(language)
 	}
-	peer, err := s.router.AttachKernel(k, k.ReadyMessage.Actions)
+	peer, err := s.router.AttachKernel(k, k.ReadyMessage)
 	if err != nil {
 		return err
 	}
@@ -186,9 +185,9 @@ func (s *Session) connectAgent(ctx context.Context) error {
 	return s.awaitAgentReady(ctx, peer, follower)
 }
 
-// awaitAgentReady reads the trace until the agent sends agent_status ready, and ignores all its
-// messages before that. It fails with a *StartError after [agent.Config.ReadyTimeout], and when
-// the agent's connection or ctx ends.
+// awaitAgentReady reads the trace until the agent sends agent_status ready. It fails with a *StartError
+// when the agent sends a fatal agent_error, after [agent.Config.ReadyTimeout], and when the agent's
+// connection or ctx ends. It ignores all other messages.
 func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follower *trace.Follower) error {
 	timeout := s.cfg.Agent.ReadyTimeout
 	if timeout <= 0 {
@@ -211,8 +210,14 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 		if err != nil {
 			return &StartError{Component: "agent", Err: err}
 		}
-		if entry.Hop == trace.AgentToServer && entry.Type == protocol.TypeAgentStatus && entry.Status == protocol.AgentReady {
+		if entry.Hop != trace.AgentToServer {
+			continue
+		}
+		if entry.Type == protocol.TypeAgentStatus && entry.Status == protocol.AgentReady {
 			return nil
+		}
+		if failure := (protocol.AgentError{}); entry.Type == protocol.TypeAgentError && json.Unmarshal(entry.Body, &failure) == nil && failure.Fatal {
+			return &StartError{Component: "agent", Err: errors.New("the agent failed when it was initialized: " + failure.Error)}
 		}
 	}
 }

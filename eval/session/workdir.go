@@ -31,16 +31,9 @@ func NewWorkdir(sup *subprocess.Supervisor, root string, prepare func(workdir st
 	return dir, nil
 }
 
-// RemoveWorkdir removes a working folder that [NewWorkdir] made, with everything in it.
-// Subfolders that a cell has made read-only are made writable first. It fails if something
-// cannot be removed.
+// RemoveWorkdir removes a working folder that [NewWorkdir] made, with everything in it. It fails if
+// something cannot be removed.
 func RemoveWorkdir(sup *subprocess.Supervisor, dir string) error {
-	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // the folder is removed next
-		}
-		return nil
-	})
 	if err := sup.RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove the working folder: %w", err)
 	}

@@ -85,16 +85,23 @@ func ToolResult(id string, isError bool, content ...Block) Block {
 	return Block{Type: BlockToolResult, ToolUseID: id, IsError: isError, Content: content}
 }
 
-// JoinTextBlocks joins the texts of the text blocks with newlines. It skips blocks of
-// other types.
-func JoinTextBlocks(blocks []Block) string {
+// JoinTextBlocks joins the texts of a message's or a tool result's text blocks with newlines. It skips
+// blocks of other types.
+func JoinTextBlocks(blocks []Block) string { return strings.Join(textsOf(blocks), "\n") }
+
+// ReplyText returns the text of a model's reply as the model wrote it: a reply may be divided into
+// several text blocks anywhere, so nothing is put between them.
+func ReplyText(blocks []Block) string { return strings.Join(textsOf(blocks), "") }
+
+// textsOf returns the texts of the text blocks.
+func textsOf(blocks []Block) []string {
 	var texts []string
 	for _, b := range blocks {
 		if b.Type == BlockText {
 			texts = append(texts, b.Text)
 		}
 	}
-	return strings.Join(texts, "\n")
+	return texts
 }
 
 // ToolUses returns the tool calls among the content blocks, in their order.

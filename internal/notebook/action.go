@@ -70,14 +70,14 @@ func (d *Document) performAction(action string, params actionParams) (actionRepl
 	}
 }
 
-// createCell carries out the action create_cell: it inserts a code or markdown cell and, with
-// auto_run, lets the kernel run it. It fails if a parameter is wrong. The caller holds mu.
+// createCell carries out the action create_cell: it inserts a code or markdown cell, by default a code
+// cell at the end, and, with auto_run, lets the kernel run it. It fails if a parameter is wrong. The
+// caller holds mu.
 func (d *Document) createCell(params actionParams) (actionReply, error) {
-	position := params.integer("position")
-	cell := Cell{
-		Type:   params.oneOf("cell_type", CodeCell, MarkdownCell),
-		Source: params.text("source"),
-		Title:  params.optionalText("title"),
+	position := params.integerOr("position", len(d.cells))
+	cell := Cell{Type: CodeCell, Source: params.text("source"), Title: params.optionalText("title")}
+	if params.has("cell_type") {
+		cell.Type = params.oneOf("cell_type", CodeCell, MarkdownCell)
 	}
 	run := params.boolean("auto_run")
 	if err := params.err(); err != nil {
@@ -97,10 +97,10 @@ func (d *Document) createCell(params actionParams) (actionReply, error) {
 	return out, nil
 }
 
-// createMarkdownCell carries out the action create_markdown_cell. It fails if a parameter is
-// wrong. The caller holds mu.
+// createMarkdownCell carries out the action create_markdown_cell, by default at the end. It fails if a
+// parameter is wrong. The caller holds mu.
 func (d *Document) createMarkdownCell(params actionParams) (actionReply, error) {
-	position, source := params.integer("position"), params.text("source")
+	position, source := params.integerOr("position", len(d.cells)), params.text("source")
 	if err := params.err(); err != nil {
 		return actionReply{}, err
 	}
@@ -129,7 +129,7 @@ func (d *Document) insertNewCell(params actionParams, position int, cell Cell) (
 // then has the current source. The caller holds mu.
 func (d *Document) editCell(params actionParams) (actionReply, error) {
 	id, source := params.nonEmptyText("cell_id"), params.text("source")
-	run, rev := params.boolean("auto_run"), params.optionalInteger("rev")
+	run, rev := params.boolean("auto_run"), params.integerOr("rev", 0)
 	if err := params.err(); err != nil {
 		return actionReply{}, err
 	}

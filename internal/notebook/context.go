@@ -99,7 +99,7 @@ func cellFromContext(text json.RawMessage) (Cell, error) {
 		Type:     fields.optionalText("cell_type"),
 		Source:   fields.optionalText("source"),
 		Title:    fields.optionalText("display_name"),
-		Revision: fields.optionalInteger("rev"),
+		Revision: fields.integerOr("rev", 0),
 	}
 	if cell.Type != MarkdownCell {
 		cell.Type = CodeCell

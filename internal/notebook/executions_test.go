@@ -298,6 +298,9 @@ func TestWidgetsAreBounded(t *testing.T) {
 
 func TestSnapshotOfManyFullCellsFitsIntoAFrame(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
 	line := strings.Repeat("x", 63) + "\n"
 	for i := range 20 {

@@ -14,7 +14,7 @@ import (
 // it says that the kernel is idle, which ends the runs that had started. It fails if a field
 // has the wrong type.
 func (e *Executions) applyStartCell(_ int64, frame *objectReader) error {
-	id, sequencer := frame.optionalText("cell_id"), frame.optionalInteger("run_sequencer")
+	id, sequencer := frame.optionalText("cell_id"), frame.integerOr("run_sequencer", 0)
 	if err := frame.err(); err != nil {
 		return err
 	}

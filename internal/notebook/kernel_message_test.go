@@ -69,6 +69,9 @@ func TestKernelMessageCutsLogs(t *testing.T) {
 
 func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	executions := startedExecutions(t)
 	for _, c := range []struct {
 		mime string
@@ -94,6 +97,9 @@ func TestKernelMessageHasImagesUpTo4MiB(t *testing.T) {
 
 func TestRetainedValuesAreBounded(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	executions := startedExecutions(t)
 	image := strings.Repeat("QUJD", 1<<20)
 	for range 5 { // 20 MiB of base64, of which 16 are kept

@@ -189,11 +189,11 @@ func (r *objectReader) integer(name string) int {
 	return n
 }
 
-// optionalInteger returns the integer member of this name; 0 if it is missing or null. err
-// reports any other type.
-func (r *objectReader) optionalInteger(name string) int {
+// integerOr returns the integer member of this name, or other if it is missing or null. err reports
+// any other type.
+func (r *objectReader) integerOr(name string, other int) int {
 	if !r.has(name) {
-		return 0
+		return other
 	}
 	return r.integer(name)
 }

@@ -12,14 +12,14 @@ import (
 type Listener struct {
 	net.Listener
 
-	guard  Guard
+	guard  *Guard
 	refuse func(peer Peer, why error)
 }
 
 // Listen returns a Listener in front of ln. refuse is called, on any goroutine, for each connection
 // that is closed because its peer is a child. It is called with the zero Peer if the peer cannot be
 // found, but not if it has gone.
-func (g Guard) Listen(ln net.Listener, refuse func(peer Peer, why error)) *Listener {
+func (g *Guard) Listen(ln net.Listener, refuse func(peer Peer, why error)) *Listener {
 	return &Listener{Listener: ln, guard: g, refuse: refuse}
 }
 

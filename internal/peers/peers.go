@@ -20,6 +20,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync"
 )
 
 // ErrGone is the error for a peer that has closed its socket or has ended, so that nobody is left to
@@ -82,18 +83,29 @@ func (p Peer) IsWithin(cgroupDir string, pid int) bool {
 // Guard finds the peers of connections that this process has accepted. It is safe for concurrent
 // use.
 type Guard struct {
-	server int // process id of the Assay server whose children are recognised by their ancestors
+	server         int         // process id of the Assay server whose children are recognised by their ancestors
+	hasUncontained func() bool // whether this server has started a child without a cgroup
+
+	// cgroupPaths holds the path (string) of each cgroup (version 2) of a peer by its id (uint64).
+	// The system gives no id twice and renames no cgroup.
+	cgroupPaths sync.Map
 }
 
-// ForServer returns the Guard of a process that starts kernels and agents.
-func ForServer() Guard { return Guard{server: os.Getpid()} }
+// ForServer returns the Guard of a process that starts kernels and agents. hasUncontained reports
+// whether one of them was started without a cgroup. Until then, the owner of a TCP socket whose
+// cgroup is known is not searched among all processes of the machine, which takes milliseconds.
+func ForServer(hasUncontained func() bool) *Guard {
+	return &Guard{server: os.Getpid(), hasUncontained: hasUncontained}
+}
 
 // ForChild returns the Guard of a process that such a server has started.
-func ForChild() Guard { return Guard{server: os.Getppid()} }
+func ForChild() *Guard {
+	return &Guard{server: os.Getppid(), hasUncontained: func() bool { return true }}
+}
 
 // PeerOf returns the peer of a TCP or Unix connection. It fails with ErrGone, and with another error
 // if the peer, on this machine, cannot be found; such a connection should be refused.
-func (g Guard) PeerOf(conn net.Conn) (Peer, error) {
+func (g *Guard) PeerOf(conn net.Conn) (Peer, error) {
 	switch conn := conn.(type) {
 	case *net.UnixConn:
 		pid, err := unixPeerPID(conn)
@@ -109,7 +121,7 @@ func (g Guard) PeerOf(conn net.Conn) (Peer, error) {
 }
 
 // peerOfProcess returns the peer that is the process with this id.
-func (g Guard) peerOfProcess(pid int) (Peer, error) {
+func (g *Guard) peerOfProcess(pid int) (Peer, error) {
 	if pid == 0 {
 		return Peer{}, errors.New("the peer is in a PID namespace that this process cannot see")
 	}
@@ -121,7 +133,7 @@ func (g Guard) peerOfProcess(pid int) (Peer, error) {
 }
 
 // peerOfTCP returns the peer of a TCP connection. A peer on another machine is Outside.
-func (g Guard) peerOfTCP(conn *net.TCPConn) (Peer, error) {
+func (g *Guard) peerOfTCP(conn *net.TCPConn) (Peer, error) {
 	local, remote := addrPort(conn.LocalAddr()), addrPort(conn.RemoteAddr())
 	isHere, err := isAddressOfMachine(remote.Addr())
 	if err != nil || !isHere {
@@ -131,8 +143,8 @@ func (g Guard) peerOfTCP(conn *net.TCPConn) (Peer, error) {
 	if err != nil {
 		return Peer{}, fmt.Errorf("find the peer %s: %w", remote, err)
 	}
-	p := Peer{Cgroup: pathOfCgroup(socket.cgroupID)}
-	if relationByCgroup(p.Cgroup) != Child {
+	p := Peer{Cgroup: g.pathOfCgroup(socket.cgroupID)}
+	if p.Cgroup == "" || g.hasUncontained() && relationByCgroup(p.Cgroup) != Child {
 		if p.PID, err = g.findOwnerAmongChildren(socket.inode); err != nil {
 			return Peer{}, err
 		}
@@ -142,12 +154,12 @@ func (g Guard) peerOfTCP(conn *net.TCPConn) (Peer, error) {
 
 // withRelation returns a peer with its Relation, according to its cgroup and, unless its PID is 0,
 // its ancestors.
-func (g Guard) withRelation(p Peer) (Peer, error) {
+func (g *Guard) withRelation(p Peer) (Peer, error) {
 	p.Relation = relationByCgroup(p.Cgroup)
 	if p.Relation == Child || p.PID == 0 {
 		return p, nil
 	}
-	byAncestors, err := g.relationByAncestors(p.PID)
+	byAncestors, err := g.relationByAncestors(p.PID, parentOf)
 	if err != nil {
 		return Peer{}, err
 	}

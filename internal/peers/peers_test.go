@@ -66,7 +66,7 @@ func listen(t *testing.T, network, address string) (net.Listener, string) {
 }
 
 // acceptPeer accepts a connection and returns its peer.
-func acceptPeer(t *testing.T, guard peers.Guard, ln net.Listener) peers.Peer {
+func acceptPeer(t *testing.T, guard *peers.Guard, ln net.Listener) peers.Peer {
 	t.Helper()
 	conn, err := ln.Accept()
 	require.NoError(t, err)
@@ -75,6 +75,9 @@ func acceptPeer(t *testing.T, guard peers.Guard, ln net.Listener) peers.Peer {
 	require.NoError(t, err)
 	return peer
 }
+
+func always() bool { return true }
+func never() bool  { return false }
 
 type network struct{ network, address string }
 
@@ -98,14 +101,14 @@ func TestPeerThatTheServerHasStartedIsAChild(t *testing.T) {
 				t.Log("NOT TESTED: this machine has no cgroups to find daemons by")
 				continue
 			}
-			peer := acceptPeer(t, peers.ForServer(), ln)
+			peer := acceptPeer(t, sup.Guard(), ln)
 			require.Equal(t, peers.Child, peer.Relation, "%s %s %s", n.network, role, peer)
 		}
 
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "dial", n.network, address)
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Wait() })
-		peer := acceptPeer(t, peers.ForServer(), ln)
+		peer := acceptPeer(t, peers.ForServer(always), ln)
 		require.Equal(t, peers.Child, peer.Relation, "%s without a cgroup: %s", n.network, peer)
 		require.Equal(t, cmd.Process.Pid, peer.PID)
 	}
@@ -113,16 +116,22 @@ func TestPeerThatTheServerHasStartedIsAChild(t *testing.T) {
 
 func TestPeerThatNoServerHasStartedIsOutside(t *testing.T) {
 	t.Parallel()
+	withoutSearch := peers.ForServer(never)
 	for _, n := range allNetworks() {
 		ln, address := listen(t, n.network, n.address)
-		require.NoError(t, exec.CommandContext(t.Context(), os.Args[0], "daemon", n.network, address).Run())
-		peer := acceptPeer(t, peers.ForServer(), ln)
+		for range 3 { // the third finds the cgroup that the second has found
+			require.NoError(t, exec.CommandContext(t.Context(), os.Args[0], "daemon", n.network, address).Run())
+		}
+		peer := acceptPeer(t, peers.ForServer(always), ln)
 		require.Equal(t, peers.Outside, peer.Relation, "%s %s", n.network, peer)
+		for range 2 {
+			require.Equal(t, peers.Outside, acceptPeer(t, withoutSearch, ln).Relation)
+		}
 
 		conn, err := net.Dial(n.network, address)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = conn.Close() })
-		require.Equal(t, peers.Outside, acceptPeer(t, peers.ForServer(), ln).Relation, "the server itself")
+		require.Equal(t, peers.Outside, acceptPeer(t, peers.ForServer(always), ln).Relation, "the server itself")
 	}
 }
 
@@ -173,7 +182,7 @@ func TestPeerThatHasGoneIsAnError(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, cmd.Process.Kill())
 		_ = cmd.Wait()
-		_, err = peers.ForServer().PeerOf(conn)
+		_, err = peers.ForServer(always).PeerOf(conn)
 		require.ErrorIs(t, err, peers.ErrGone, n.network)
 		require.NoError(t, conn.Close())
 	}
@@ -184,7 +193,7 @@ func TestListenerRefusesPeers(t *testing.T) {
 	t.Parallel()
 	inner, address := listen(t, "tcp", "127.0.0.1:0")
 	refused := make(chan peers.Peer, 1)
-	ln := peers.ForServer().Listen(inner, func(p peers.Peer, _ error) { refused <- p })
+	ln := peers.ForServer(always).Listen(inner, func(p peers.Peer, _ error) { refused <- p })
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, strconv.Itoa(os.Getpid())) })}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ln) }()

@@ -30,7 +30,20 @@ func cgroupOfProcess(pid int) (string, error) {
 
 // pathOfCgroup returns the path of the cgroup (version 2) with an id, which is the inode of its
 // folder, or "" if it is 0 or not found.
-func pathOfCgroup(id uint64) string {
+func (g *Guard) pathOfCgroup(id uint64) string {
+	if known, ok := g.cgroupPaths.Load(id); ok {
+		path, _ := known.(string)
+		return path
+	}
+	path := findCgroup(id)
+	if path != "" {
+		g.cgroupPaths.Store(id, path)
+	}
+	return path
+}
+
+// findCgroup searches the folders of all cgroups for the one with this id.
+func findCgroup(id uint64) string {
 	own, err := cgroupOfProcess(os.Getpid())
 	if err != nil || id == 0 {
 		return ""
@@ -63,9 +76,9 @@ func statOf(info fs.FileInfo, err error) (*syscall.Stat_t, bool) {
 	return stat, ok
 }
 
-// relationByAncestors returns what a process is to this one, by the processes that started it. It
-// fails with ErrGone.
-func (g Guard) relationByAncestors(pid int) (Relation, error) {
+// relationByAncestors returns what a process is to this one, by the processes that started it.
+// parent returns the id of a process's parent. The result is ErrGone if parent fails.
+func (g *Guard) relationByAncestors(pid int, parent func(pid int) (int, error)) (Relation, error) {
 	if pid == g.server {
 		return Outside, nil
 	}
@@ -76,11 +89,11 @@ func (g Guard) relationByAncestors(pid int) (Relation, error) {
 		case os.Getpid():
 			return Own, nil
 		}
-		parent, err := parentOf(at)
+		above, err := parent(at)
 		if err != nil {
 			return Outside, ErrGone
 		}
-		at = parent
+		at = above
 	}
 	return Outside, nil
 }
@@ -102,7 +115,7 @@ func parentOf(pid int) (int, error) {
 // findOwnerAmongChildren returns the id of a process, started by the server directly or not, that
 // has the socket with this inode open, or 0 if there is none. It fails with ErrGone for
 // inode 0, a socket that its process has closed.
-func (g Guard) findOwnerAmongChildren(inode uint32) (int, error) {
+func (g *Guard) findOwnerAmongChildren(inode uint32) (int, error) {
 	if inode == 0 {
 		return 0, ErrGone
 	}
@@ -111,12 +124,23 @@ func (g Guard) findOwnerAmongChildren(inode uint32) (int, error) {
 		return 0, err
 	}
 	want := fmt.Sprintf("socket:[%d]", inode)
+	parents := map[int]int{} // each process is read once, however many descend from it
+	parent := func(pid int) (int, error) {
+		if known, ok := parents[pid]; ok {
+			return known, nil
+		}
+		read, err := parentOf(pid)
+		if err == nil {
+			parents[pid] = read
+		}
+		return read, err
+	}
 	for _, folder := range processes {
 		pid, err := strconv.Atoi(filepath.Base(folder))
 		if err != nil {
 			continue
 		}
-		relation, err := g.relationByAncestors(pid)
+		relation, err := g.relationByAncestors(pid, parent)
 		if err == nil && relation != Outside && hasOpen(folder, want) {
 			return pid, nil
 		}

@@ -94,6 +94,7 @@ func TestRawFrameRoundTrip(t *testing.T) {
 func FuzzDecodeEnvelope(f *testing.F) {
 	f.Add([]byte(`{"type":"agent_action","action":"run_cell","params":{"cell_id":"c"},"tx_id":"t"}`))
 	f.Add([]byte("\x00\x01\x02\x00c1text"))
+	f.Add([]byte("\x00\x01\x02\x000ʆ")) // the end of the cell id is within a character
 	f.Add([]byte(`{"type":"\ud800","a":[{}]}`))
 	dec := protocol.NewEnvelopeDecoder()
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -12,6 +12,9 @@ type Ready struct {
 	Protocol int    `json:"protocol,omitempty"` // the kernel's version of the protocol
 	Actions  bool   `json:"actions,omitempty"`  // the kernel takes requests for summaries as agent_action
 
+	// Requests names further types of request that the kernel answers. A console may send them.
+	Requests []string `json:"requests,omitempty"`
+
 	// Unsupported names what the kernel or its language cannot do: globals_summary,
 	// reactivity, widgets, rich_outputs.
 	Unsupported []string `json:"lacks,omitempty"`
@@ -75,7 +78,7 @@ type KernelRequest struct {
 	Code      *string                    `json:"code,omitempty"`      // execute_code; may be the empty string
 	Session   string                     `json:"session,omitempty"`   // execute_code: requests of different sessions interleave where they await
 	TimeoutS  float64                    `json:"timeout_s,omitempty"` // execute_code: seconds from its start; 0: none
-	Pristine  bool                       `json:"pristine,omitempty"`  // execute_code: run with modules as before any other code ran
+	Pristine  bool                       `json:"pristine,omitempty"`  // execute_code: run with the original builtins and streams
 	Data      map[string]json.RawMessage `json:"data,omitempty"`      // set_widget_value: strings of JSON by absolute key
 }
 

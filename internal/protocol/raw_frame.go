@@ -53,10 +53,11 @@ func ParseRawFrame(body []byte) (RawFrame, error) {
 	if idBytes > len(rest) {
 		return RawFrame{}, fmt.Errorf("%w: raw frame with a cell id of %d bytes in %d", ErrMalformed, idBytes, len(rest))
 	}
-	if !utf8.Valid(rest) {
+	id, text := rest[:idBytes], rest[idBytes:]
+	if !utf8.Valid(id) || !utf8.Valid(text) {
 		return RawFrame{}, fmt.Errorf("%w: raw frame is not UTF-8", ErrMalformed)
 	}
-	return RawFrame{Stream: stream, CellID: string(rest[:idBytes]), Text: rest[idBytes:]}, nil
+	return RawFrame{Stream: stream, CellID: string(id), Text: text}, nil
 }
 
 // AppendRawFrame appends the raw frame r in its wire form to dst. A cell id longer than 65,535

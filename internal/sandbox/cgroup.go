@@ -154,6 +154,17 @@ func OwnCgroupDir() (string, error) {
 	return own.unified, err
 }
 
+// OwnCgroupDirs returns the folders of the cgroups that this process is in and in which [NewPidsLimit] and
+// others make cgroups: of version 1, with the pids controller, and of version 2. It returns those that
+// exist.
+func OwnCgroupDirs() (dirs []string) {
+	own, err := findOwnCgroupDirs()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc([]string{own.pidsV1, own.unified}, func(dir string) bool { return dir == "" })
+}
+
 // ownCgroupDirs holds the folders of the cgroups that this process is in. An empty
 // folder means that it is in no cgroup of that kind.
 type ownCgroupDirs struct {

@@ -22,12 +22,13 @@ const (
 // for a process with these rules. It leaves out the keys of limits that the rules do
 // not set.
 func (m Machine) Enforceable(r Rules) map[string]bool {
+	r.Network = r.EffectiveNetwork()
 	m = m.withoutConflictingMounts(r)
 	canMakeUnixSockets := r.Network != NetworkOff || r.AllowUnixSockets
 	held := map[string]bool{
 		EnforcesRead:         m.LandlockVersion >= 1,
 		EnforcesWrite:        m.LandlockVersion >= 3, // older versions let a file be truncated
-		EnforcesAttributes:   false,                  // nothing in Linux can
+		EnforcesAttributes:   m.MountNamespaces && m.ReadOnlyMounts,
 		EnforcesNetwork:      true,
 		EnforcesUnixSockets:  !canMakeUnixSockets && m.Seccomp || m.LandlockVersion >= 9,
 		EnforcesSignals:      m.LandlockVersion >= 6 && m.Seccomp,
@@ -61,8 +62,7 @@ func (m Machine) enforcedByPlan(r Rules) map[string]bool {
 }
 
 // DescribeUnenforced returns a sentence with the reason for each key that is false in a
-// map as from [Machine.Enforceable]. It leaves out EnforcesAttributes, which no machine
-// can enforce.
+// map as from [Machine.Enforceable].
 func DescribeUnenforced(enforced map[string]bool) []string {
 	reasons := []struct{ key, sentence string }{
 		{EnforcesRead, "code can read every file that you can: this Linux has no Landlock (5.13 or newer has it, if it is switched on)"},
@@ -71,6 +71,7 @@ func DescribeUnenforced(enforced map[string]bool) []string {
 		{EnforcesUnixSockets, "code can talk to programs that listen on Unix sockets, such as Docker: Landlock is older than version 9; --network off prevents it"},
 		{EnforcesSignals, "code can signal your other processes: Linux is older than 6.12, or has no Landlock or no seccomp"},
 		{EnforcesEnvironment, "code can read the server's environment with its keys: this Linux has no Landlock"},
+		{EnforcesAttributes, "code can change the modes and times of your files outside its sandbox: there is no right to make namespaces, or Linux is older than 5.12"},
 		{EnforcesSharedMemory, "sandboxes share /dev/shm: there is no right to make namespaces"},
 		{EnforcesProcesses, "the number of processes is not limited: there is no pids cgroup that we may write, and other limits do not bind root"},
 	}

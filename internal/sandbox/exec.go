@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -91,6 +92,9 @@ func (p Plan) enterNamespaces() error {
 			return fmt.Errorf("keep mounts private: %w", err)
 		}
 	}
+	if err := makeReadOnlyExcept(p.WritablePaths); err != nil {
+		return err
+	}
 	for _, mount := range p.Mounts {
 		if err := unix.Mount(mount.Type, mount.Target, mount.Type, unix.MS_NOSUID, mount.Options); err != nil {
 			return fmt.Errorf("mount %s: %w", mount.Target, err)
@@ -98,6 +102,37 @@ func (p Plan) enterNamespaces() error {
 	}
 	if p.RaiseLoopback {
 		return bringUpLoopback()
+	}
+	return nil
+}
+
+// makeReadOnlyExcept makes all file systems of the calling thread's mount namespace read-only, with
+// modes, times and attributes, except for these files and folders. It does nothing if there are none.
+func makeReadOnlyExcept(writablePaths []string) error {
+	if len(writablePaths) == 0 {
+		return nil
+	}
+	for _, path := range writablePaths { // flags can then be set for it alone
+		if err := unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+			return fmt.Errorf("mount %s: %w", path, err)
+		}
+	}
+	readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &readOnly); err != nil {
+		return fmt.Errorf("make / read-only: %w", err)
+	}
+	writable := unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+	for _, path := range writablePaths {
+		// Not for the mounts below it: in a user namespace, one that was read-only before cannot be changed.
+		if err := unix.MountSetattr(unix.AT_FDCWD, path, 0, &writable); err != nil {
+			return fmt.Errorf("make %s writable: %w", path, err)
+		}
+	}
+	// The current folder is still the one below the new mounts. Another one stays read-only.
+	if folder, err := unix.Getwd(); err == nil && slices.Contains(writablePaths, folder) {
+		if err := unix.Chdir(folder); err != nil {
+			return fmt.Errorf("enter the current folder again: %w", err)
+		}
 	}
 	return nil
 }

@@ -124,18 +124,33 @@ except OSError as error: raise PermissionError(error)`,
 	}
 }
 
-// Linux cannot protect the attributes of files outside the sandbox, and Enforceable
-// says so.
-func TestFileAttributesAreReportedAsNotEnforced(t *testing.T) {
+// Where mount namespaces can be made, the attributes of files outside cannot be changed; those of files
+// inside can.
+func TestFileAttributesOutsideCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mode.requireSnippetsFail(t, sandboxRequest{Rules: mode.newRules(t)}, sandbox.EnforcesAttributes, map[string]string{
-				"mode":  `os.chmod(OUT + "/secret", 0o640)`,
-				"owner": `os.chown(OUT + "/secret", os.getuid(), -1)`,
-				"time":  `os.utime(OUT + "/secret", (0, 0))`,
-			}, map[string]any{"OUT": mode.makeOutsideFolder(t)})
+			rules := mode.newRules(t)
+			request, names := sandboxRequest{Rules: rules}, map[string]any{"OUT": mode.makeOutsideFolder(t)}
+			mode.requireSnippetsFail(t, request, sandbox.EnforcesAttributes, map[string]string{
+				"mode":               `os.chmod(OUT + "/secret", 0o640)`,
+				"mode of a folder":   `os.chmod(OUT, 0)`,
+				"owner":              `os.chown(OUT + "/secret", os.getuid(), -1)`,
+				"time":               `os.utime(OUT + "/secret", (0, 0))`,
+				"attribute":          `os.setxattr(OUT + "/secret", "user.x", b"1")`,
+				"the folder above":   `os.chmod("..", os.stat("..").st_mode & 0o7777)`,
+				"by the folder":      `os.chmod("../" + os.path.basename(OUT) + "/secret", 0o640)`,
+				"the temporary ones": `os.chmod("/tmp", os.stat("/tmp").st_mode & 0o7777)`,
+				"through proc":       `os.chmod("/proc/self/root" + OUT + "/secret", 0o640)`,
+			}, names)
+			mode.requireSnippetsSucceed(t, request, map[string]string{
+				"mode":   `open("mine", "w").close(); os.chmod("mine", 0o640); os.utime("mine", (0, 0))`,
+				"folder": `os.mkdir("folder"); os.chmod("folder", 0); os.rmdir("folder")`,
+				"path":   `open(os.getcwd() + "/by path", "w").close()`,
+				"device": `open("/dev/null", "w").write("x")`,
+				"shared": `open("/dev/shm/sandbox-test-own", "w").close(); os.remove("/dev/shm/sandbox-test-own")`,
+			}, names)
 		})
 	}
 }
@@ -160,6 +175,47 @@ if not os.listdir("/dev/shm"): raise PermissionError("empty")`,
 				"another's terminal": `
 if os.listdir("/dev/pts") == ["ptmx"]: raise PermissionError("empty")`,
 			}, map[string]any{"THEIRS": theirs.Name()})
+		})
+	}
+}
+
+// Hidden files and folders below a folder that may be read cannot be read, by any way. Everything else
+// in the folder can, and the folder can be listed.
+func TestHiddenPathsCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, mode := range launchModes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, out := mode.newRules(t), mode.makeUserFolder(t)
+			for _, path := range []string{"cases/a.json", "cases/helper.py", "runs/one/line", "tools/t.py", "agent.py"} {
+				path = filepath.Join(out, path)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte("x = 1\n"), 0o644))
+			}
+			require.NoError(t, os.Symlink("cases/a.json", filepath.Join(out, "link")))
+			require.NoError(t, os.Symlink(out, filepath.Join(out, "tools", "up")))
+			link := filepath.Join(mode.makeUserFolder(t), "alias")
+			require.NoError(t, os.Symlink(out, link))
+			rules.ReadPaths = append(rules.ReadPaths, link) // the rules resolve it
+			for _, name := range []string{"cases/a.json", "runs", "made later"} {
+				rules.HiddenPaths = append(rules.HiddenPaths, sandbox.ResolvePath(filepath.Join(link, name)))
+			}
+			names := map[string]any{"OUT": out, "ALIAS": link}
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesRead, map[string]string{
+				"the file":          `open(OUT + "/cases/a.json").read()`,
+				"by the alias":      `open(ALIAS + "/cases/a.json").read()`,
+				"by a link":         `open(OUT + "/link").read()`,
+				"by a link upwards": `open(OUT + "/tools/up/cases/a.json").read()`,
+				"in a folder":       `open(OUT + "/runs/one/line").read()`,
+				"linked in":         `os.link(OUT + "/cases/a.json", "stolen")`,
+				"moved in":          `os.rename(OUT + "/cases", "stolen")`,
+			}, names)
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
+				"beside it":    `open(OUT + "/cases/helper.py").read()`,
+				"another file": `open(OUT + "/agent.py").read()`,
+				"imported":     `import sys; sys.path.insert(0, OUT + "/tools"); import t; assert t.x == 1`,
+				"listed":       `assert "agent.py" in os.listdir(ALIAS)`,
+			}, names)
 		})
 	}
 }

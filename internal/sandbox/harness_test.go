@@ -138,10 +138,10 @@ func syscallNumbers() map[string]int {
 	}
 }
 
-// isAccessRefused reports whether an outcome is EACCES or EPERM, or EXDEV, the error of
+// isAccessRefused reports whether an outcome is EACCES, EPERM or EROFS, or EXDEV, the error of
 // moving or linking a file across the sandbox's border.
 func isAccessRefused(outcome string) bool {
-	return strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]")
+	return strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]") || strings.HasPrefix(outcome, "OSError: [Errno 30]")
 }
 
 // requireSnippetsSucceed runs pieces of Python code in a sandbox and requires that each

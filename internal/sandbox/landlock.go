@@ -71,10 +71,14 @@ func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
 	if err := rules.allowPath(fullAccess, r.Workdir); err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
+	for _, path := range r.ReadPaths {
+		if err := rules.allowReading(path, r.HiddenPaths); err != nil {
+			return nil, fmt.Errorf("sandbox: %w", err)
+		}
+	}
 	for _, grant := range m.allowedPaths(r) {
 		for _, path := range grant.paths {
-			err := rules.allowPath(grant.access, path)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			if err := ignoreUnusable(rules.allowPath(grant.access, path)); err != nil {
 				return nil, fmt.Errorf("sandbox: %w", err)
 			}
 		}
@@ -88,10 +92,10 @@ type pathAccess struct {
 	paths  []string
 }
 
-// allowedPaths returns the paths besides the Workdir that a sandbox may access, and
-// how.
+// allowedPaths returns the paths besides the Workdir and those of r.ReadPaths that a sandbox may
+// access, and how.
 func (m Machine) allowedPaths(r Rules) []pathAccess {
-	all := []pathAccess{{readAccess, r.ReadPaths}, {fullAccess, r.WritePaths}, {deviceAccess, allowedDevicePaths()}}
+	all := []pathAccess{{fullAccess, r.WritePaths}, {deviceAccess, allowedDevicePaths()}}
 	sharedMemory := []string{sharedMemoryDir}
 	if !m.MountNamespaces {
 		return append(all, pathAccess{sharedMemoryAccess, sharedMemory})

@@ -18,6 +18,7 @@ type Machine struct {
 	LandlockVersion   int  // version of Landlock's interface; 0: no Landlock
 	Seccomp           bool // system calls can be filtered
 	MountNamespaces   bool // a process can have its own mounts
+	ReadOnlyMounts    bool // in its own mounts, it can see all others as read-only (Linux 5.12)
 	NetworkNamespaces bool // a process can have its own network
 	PidsCgroups       bool // [NewPidsLimit] works
 	IsRoot            bool // this user is root; RLIMIT_NPROC does not apply to root
@@ -32,7 +33,7 @@ type Machine struct {
 // and a few more times if something does not work. A feature that fails is left out;
 // that is no error.
 func ProbeMachine(ctx context.Context, launcher []string) Machine {
-	m := Machine{Seccomp: true, MountNamespaces: true, NetworkNamespaces: true, IsRoot: os.Geteuid() == 0}
+	m := Machine{Seccomp: true, MountNamespaces: true, ReadOnlyMounts: true, NetworkNamespaces: true, IsRoot: os.Geteuid() == 0}
 	m.capabilityCount, m.canDropBounding = countCapabilities(), canDropBoundingSet()
 	if version, err := ll.LandlockGetABIVersion(); err == nil {
 		m.LandlockVersion = version
@@ -50,7 +51,7 @@ func ProbeMachine(ctx context.Context, launcher []string) Machine {
 // is tried alone.
 func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string) Machine {
 	none := m
-	none.LandlockVersion, none.Seccomp, none.MountNamespaces, none.NetworkNamespaces = 0, false, false, false
+	none.LandlockVersion, none.Seccomp, none.MountNamespaces, none.ReadOnlyMounts, none.NetworkNamespaces = 0, false, false, false, false
 	works := func(enable func(*Machine)) bool {
 		alone := none
 		enable(&alone)
@@ -69,6 +70,9 @@ func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string)
 		}
 	}
 	m.needsUserNamespace = m.needsUserNamespace && (m.MountNamespaces || m.NetworkNamespaces)
+	m.ReadOnlyMounts = m.MountNamespaces && works(func(n *Machine) {
+		n.MountNamespaces, n.ReadOnlyMounts, n.needsUserNamespace = true, true, m.needsUserNamespace
+	})
 	return m
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,9 +20,10 @@ type Plan struct {
 	// Namespaces are flags of unshare(2). If a user namespace is among them, which gives
 	// the right to make the others, the process that calls [Exec] must be started in
 	// them: see [Plan.SetProcAttr].
-	Namespaces    uint32  `json:"namespaces"`
-	Mounts        []Mount `json:"mounts"`   // made in the mount namespace
-	RaiseLoopback bool    `json:"loopback"` // bring up the loopback interface of the network namespace
+	Namespaces    uint32   `json:"namespaces"`
+	WritablePaths []string `json:"writable"` // if there are some, everything else is read-only in the mount namespace
+	Mounts        []Mount  `json:"mounts"`   // made in the mount namespace
+	RaiseLoopback bool     `json:"loopback"` // bring up the loopback interface of the network namespace
 
 	Landlock *LandlockRules `json:"landlock"` // nil: no Landlock
 
@@ -59,6 +61,7 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	if err := r.validate(); err != nil {
 		return Plan{}, err
 	}
+	r.Network = r.EffectiveNetwork()
 	m = m.withoutConflictingMounts(r)
 	p := Plan{Rlimits: m.rlimits(r), Enforces: m.enforcedByPlan(r)}
 	if m.canDropBounding {
@@ -70,6 +73,9 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	if m.MountNamespaces {
 		p.Namespaces |= unix.CLONE_NEWNS
 		p.Mounts = newPrivateMounts(r)
+	}
+	if m.MountNamespaces && m.ReadOnlyMounts {
+		p.WritablePaths = append(slices.DeleteFunc(slices.Clone(r.WritePaths), isMissing), r.Workdir)
 	}
 	if m.NetworkNamespaces && r.Network == NetworkLoopback {
 		p.Namespaces |= unix.CLONE_NEWNET
@@ -101,6 +107,12 @@ func (m Machine) withoutConflictingMounts(r Rules) Machine {
 		}
 	}
 	return m
+}
+
+// isMissing reports whether nothing is at a path, or it cannot be looked at.
+func isMissing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
 }
 
 // newPrivateMounts returns mounts that give a sandbox shared memory and pseudo

@@ -41,11 +41,20 @@ type Rules struct {
 	// needs.
 	ReadPaths []string
 
+	// HiddenPaths are files and folders that may not be read although they are below a folder of
+	// ReadPaths. Their names can be listed. They must be as from [ResolvePath]. What is made in a
+	// folder that contains one, after the plan was made, cannot be read either.
+	HiddenPaths []string
+
 	// WritePaths are files and folders that may be written too. They must be absolute;
 	// missing ones are skipped.
 	WritePaths []string
 
 	Network Network
+
+	// NeedsLoopback says that the processes of the sandbox talk to each other over the network,
+	// and have no other way: they get NetworkLoopback instead of NetworkOff.
+	NeedsLoopback bool
 
 	// AllowUnixSockets allows sockets of the Unix family with NetworkOff too. Socket
 	// pairs are always allowed.
@@ -65,8 +74,21 @@ type Rules struct {
 	MaxFileBytes int64 // size of each file; 0: no limit
 }
 
+// EffectiveNetwork returns the network of the rules: never empty, and NetworkLoopback instead of
+// NetworkOff if the rules need it.
+func (r Rules) EffectiveNetwork() Network {
+	switch {
+	case r.Network == "":
+		return NetworkOn
+	case r.Network == NetworkOff && r.NeedsLoopback:
+		return NetworkLoopback
+	default:
+		return r.Network
+	}
+}
+
 func (r Rules) validate() error {
-	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.HiddenPaths, r.WritePaths) {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("sandbox: the path %q is not absolute", path)
 		}
@@ -101,6 +123,28 @@ func (t *Template) PlanFor(workdir string, readPaths ...string) (*Plan, error) {
 	rules.ReadPaths = slices.Concat(rules.ReadPaths, readPaths)
 	plan, err := t.Machine.Plan(rules)
 	return &plan, err
+}
+
+// WithNetwork returns a copy of the template with another network in its rules. It returns nil if
+// the template is nil.
+func (t *Template) WithNetwork(network Network) *Template {
+	if t == nil {
+		return nil
+	}
+	with := *t
+	with.Rules.Network = network
+	return &with
+}
+
+// WithWritePath returns a copy of the template in whose sandboxes path may be written too. It returns
+// nil if the template is nil.
+func (t *Template) WithWritePath(path string) *Template {
+	if t == nil {
+		return nil
+	}
+	with := *t
+	with.Rules.WritePaths = append(slices.Clone(with.Rules.WritePaths), path)
+	return &with
 }
 
 // MaxProcesses returns the limit of processes in the template's rules, or 0, which

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/signal"
 	"slices"
 	"strconv"
@@ -109,6 +108,6 @@ func (t *trackedResources) destroyAll() {
 		_ = sandbox.RemoveCgroup(path, deadline)
 	}
 	for folder := range t.tempFolders {
-		_ = os.RemoveAll(folder)
+		_ = removeTree(folder)
 	}
 }

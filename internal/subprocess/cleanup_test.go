@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // After a server is killed with SIGKILL, its subprocesses, the processes that they have
@@ -60,6 +61,79 @@ func TestNothingSurvivesKilledServer(t *testing.T) {
 		_, err := os.Stat(dir)
 		return errors.Is(err, os.ErrNotExist)
 	}, testWaitTimeout, time.Millisecond)
+}
+
+// What is left of a server that was killed together with its cleanup helper is removed: its temporary
+// folder, its cgroups and, with kill, the processes in them. A server that lives is left alone.
+func TestRemoveStale(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	startServer := func() (server *exec.Cmd, dir string, hasCgroups bool, pids []int) {
+		server = exec.CommandContext(t.Context(), os.Args[0])
+		server.Env = append(os.Environ(), roleEnvVar+"=server", "TMPDIR="+root)
+		server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		out, err := server.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, server.Start())
+		for lines := bufio.NewScanner(out); ; {
+			require.True(t, lines.Scan(), "the server prints what it started")
+			fields := strings.Fields(lines.Text())
+			if fields[0] == "ready" {
+				return server, fields[1], fields[2] == "true", pids
+			}
+			pid, err := strconv.Atoi(fields[0])
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+	}
+	server, dir, hasCgroups, pids := startServer()
+	living, livingDir, _, _ := startServer()
+	requireKillCleanupHelper(t, server.Process.Pid)
+	require.NoError(t, server.Process.Kill())
+	_ = server.Wait()
+	require.DirExists(t, dir)
+
+	_, err := subprocess.RemoveStale(root, false)
+	require.NoError(t, err)
+	require.NoDirExists(t, dir)
+	require.DirExists(t, livingDir)
+	_, err = subprocess.RemoveStale(root, true)
+	require.NoError(t, err)
+	for _, pid := range pids {
+		if !hasCgroups {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		requireProcessEnded(t, pid)
+	}
+	require.DirExists(t, livingDir)
+	require.NoError(t, living.Process.Kill())
+	_ = living.Wait()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(livingDir)
+		return errors.Is(err, os.ErrNotExist)
+	}, testWaitTimeout, time.Millisecond)
+}
+
+// requireKillCleanupHelper kills the cleanup helper of a server.
+func requireKillCleanupHelper(t *testing.T, server int) {
+	t.Helper()
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", server))
+	require.NoError(t, err)
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		require.NoError(t, err)
+		for child := range strings.FieldsSeq(string(text)) {
+			command, err := os.ReadFile("/proc/" + child + "/cmdline")
+			require.NoError(t, err)
+			if strings.Contains(string(command), subprocesstest.CleanupHelperArg) {
+				pid, err := strconv.Atoi(child)
+				require.NoError(t, err)
+				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+				return
+			}
+		}
+	}
+	require.Fail(t, "the server has no cleanup helper")
 }
 
 // Cgroups that cannot be removed share one deadline, so that the cleanup helper of a

@@ -6,3 +6,10 @@ func RemoveCgroupTree(root string) error { return removeCgroupTree(root) }
 
 // CgroupDir returns the folder of the server's cgroup; empty if there is none.
 func (s *Supervisor) CgroupDir() string { return s.cgroups.root }
+
+// RemoveTree and RemoveStubbornFolder export removeTree and removeStubbornFolder, which remove a folder
+// with everything in it.
+var (
+	RemoveTree           = removeTree           //nolint:gochecknoglobals // an export for tests
+	RemoveStubbornFolder = removeStubbornFolder //nolint:gochecknoglobals // as above
+)

@@ -1,8 +1,15 @@
 package subprocess
 
 import (
+	"maps"
+	"slices"
+
 	"assay/internal/peers"
 )
+
+// Guard returns the Guard that recognises this Supervisor's subprocesses, and those of other
+// servers.
+func (s *Supervisor) Guard() *peers.Guard { return s.guard }
 
 // ReportForbidden handles the attempt of a process to connect where it may not, such as "a
 // connection to the page": it logs it, and calls Spec.OnForbidden of the subprocess that peer
@@ -26,8 +33,9 @@ func (s *Supervisor) NameOf(peer peers.Peer) string {
 // processOf returns the running subprocess that is peer or has started it, or nil.
 func (s *Supervisor) processOf(peer peers.Peer) *Process {
 	s.liveMu.Lock()
-	defer s.liveMu.Unlock()
-	for p := range s.live {
+	live := slices.Collect(maps.Keys(s.live))
+	s.liveMu.Unlock()
+	for _, p := range live {
 		if peer.IsWithin(p.cgroupDir, p.PID()) {
 			return p
 		}

@@ -72,6 +72,17 @@ func processState(pid int) string {
 	return after[:1]
 }
 
+// When memory runs out, Linux kills a subprocess rather than the server.
+func TestProcessIsPreferredByTheOOMKiller(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, newSupervisor(t), specForRole("echo"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/oom_score_adj")
+	require.NoError(t, err)
+	require.Equal(t, "500", strings.TrimSpace(string(text)))
+}
+
 func TestProcessAnswersMessages(t *testing.T) {
 	t.Parallel()
 	sup := newSupervisor(t)

@@ -131,8 +131,19 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	if conn, ok := transport.serverEnd.(*connectBackConn); ok {
 		conn.admitOnly(p.PID())
 	}
+	preferForOOMKill(p.PID())
 	p.limitProcessCount(spec.MaxProcesses)
 	return p, transport.closeSubprocessEnd()
+}
+
+// oomScoreAdjustment makes a subprocess appear to use half of the memory more than it does, when Linux
+// looks for a process to kill.
+const oomScoreAdjustment = "500"
+
+// preferForOOMKill has Linux kill this process, or one that it starts later, rather than the server when
+// memory runs out: many small processes would otherwise each seem smaller than the server.
+func preferForOOMKill(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(oomScoreAdjustment), 0) // fails if it has ended, or cannot be traced
 }
 
 // enforcedWithoutCgroup returns what is enforced, by key, for a process of this spec
@@ -152,6 +163,7 @@ func enforcedWithoutCgroup(spec Spec) map[string]bool {
 func (p *Process) spawn(spec Spec, transport transport, pipes outputPipes) error {
 	folder, err := p.supervisor.cgroups.newCgroup()
 	if err != nil {
+		p.supervisor.hasUncontained.Store(true)
 		p.supervisor.reportUnenforced(slog.LevelWarn, p.name, EnforcesCgroupKill, err)
 	} else {
 		defer folder.Close()

@@ -50,9 +50,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/peers"
 )
 
 // Config configures a [Supervisor]: how to start the cleanup helper, and the log.
@@ -78,6 +81,10 @@ type Supervisor struct {
 	launcher []string
 	cgroups  *cgroupTree
 	tempDir  string
+	lock     *os.File // in tempDir, so that RemoveStale of another server leaves it
+
+	guard          *peers.Guard
+	hasUncontained atomic.Bool // a subprocess was started without a cgroup
 
 	helper *exec.Cmd
 
@@ -93,7 +100,7 @@ type Supervisor struct {
 }
 
 // NewSupervisor starts the cleanup helper and makes the server's temporary folder, and
-// fails if either fails. It also sets close-on-exec on every file descriptor above 2
+// fails if either fails. It removes what killed servers have left; see [RemoveStale]. It also sets close-on-exec on every file descriptor above 2
 // that this process was started with.
 func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if len(cfg.CleanupHelper) == 0 {
@@ -107,17 +114,25 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the temporary folder: %w", err)
 	}
-	dir, err := os.MkdirTemp(root, "assay-")
+	if removed, err := RemoveStale(root, false); len(removed) > 0 || err != nil {
+		log.Info("an earlier server was killed with its cleanup helper: what it has left is removed", "removed", removed, "error", err)
+	}
+	dir, err := os.MkdirTemp(root, staleNamePrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make the temporary folder: %w", err)
 	}
-	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, live: map[*Process]bool{}, loggedFailures: map[string]bool{}}
+	lock, err := lockFolder(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, lock: lock, live: map[*Process]bool{}, loggedFailures: map[string]bool{}}
 	// Descriptors that a shell left open are not for subprocesses. Linux before 5.11
 	// refuses this, and subprocesses then inherit them.
 	_ = unix.CloseRange(firstExtraFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if err := s.startCleanupHelper(cfg.CleanupHelper); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, lock.Close(), os.RemoveAll(dir))
 	}
+	s.guard = peers.ForServer(s.hasUncontained.Load)
 	s.cgroups = &cgroupTree{onRootMade: func(root string) { s.notifyCleanupHelper(noteCgroupRoot, root) }}
 	if _, err := s.cgroups.makeRootCgroup(); err != nil {
 		s.reportUnenforced(slog.LevelInfo, "every subprocess", EnforcesCgroupKill, err)
@@ -153,10 +168,10 @@ func (s *Supervisor) MkdirTemp(dir, pattern string) (string, error) {
 	return path, err
 }
 
-// RemoveAll removes a folder that MkdirTemp made, with everything in it, and
-// unregisters it from the cleanup helper.
+// RemoveAll removes a folder that MkdirTemp made, or one in TempDir, with everything in it, and
+// unregisters it from the cleanup helper. See removeTree.
 func (s *Supervisor) RemoveAll(path string) error {
-	err := os.RemoveAll(path)
+	err := removeTree(path)
 	if err == nil {
 		s.notifyCleanupHelper(noteRemoved, path)
 	}
@@ -176,7 +191,7 @@ func (s *Supervisor) Close() error {
 	if werr := s.helper.Wait(); werr != nil {
 		err = errors.Join(err, fmt.Errorf("the cleanup helper: %w", werr))
 	}
-	return errors.Join(err, os.RemoveAll(s.tempDir), s.cgroups.removeAll())
+	return errors.Join(err, removeTree(s.tempDir), s.lock.Close(), s.cgroups.removeAll())
 }
 
 // notifyCleanupHelper writes one line "WORD VALUE" to the cleanup helper; see

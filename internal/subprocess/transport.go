@@ -115,7 +115,7 @@ func (a *connectBackConn) acceptSubprocess(s *Supervisor) (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		peer, err := peers.ForServer().PeerOf(conn)
+		peer, err := s.guard.PeerOf(conn)
 		if err == nil && peer.PID == a.pid {
 			return conn, nil
 		}

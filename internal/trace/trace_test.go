@@ -265,12 +265,16 @@ func TestLineWithoutMessage(t *testing.T) {
 }
 
 // FuzzEntryIsOneLine writes entries with arbitrary content: each becomes one line of the trace
-// file, which can be parsed.
+// file, which can be parsed. What is no message has NoteMalformed, as the router sets it.
 func FuzzEntryIsOneLine(f *testing.F) {
 	f.Add([]byte(`{"type":"a","x":[1, 2]}`), "tx", true)
 	f.Add([]byte("\x00\x01\x01\x00ctext\xff"), "\xff", false)
 	f.Add([]byte(`{"type":"\ud800"}`), "", false)
+	f.Add([]byte("A"), "", false)
 	f.Fuzz(func(t *testing.T, body []byte, id string, malformed bool) {
+		if _, err := protocol.NewEnvelopeDecoder().Decode(body); err != nil && len(body) > 0 {
+			malformed = true
+		}
 		journal := trace.NewJournal(id)
 		var file bytes.Buffer
 		writer := trace.NewWriter(journal, &file)

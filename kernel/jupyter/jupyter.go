@@ -36,11 +36,12 @@ const (
 	// interruptInterval is the time between two interrupts of a stopped run that goes on.
 	interruptInterval = time.Second
 
-	// idleTimeout is how long a run waits for the kernel to say that it is idle,
-	// counted from the execute_reply and from the last message received. A kernel that
-	// publishes more than its ZeroMQ buffers loses messages, and that one may be among
-	// them.
-	idleTimeout = 10 * time.Second
+	// endTimeout is how long a run waits for the second of the two messages that end it, the
+	// execute_reply and the status idle, counted from the first and from the last message
+	// received on the channel of the second. A kernel that publishes more than its ZeroMQ
+	// buffers loses messages, and the status may be among them. ipykernel sends no reply if an
+	// interrupt comes just before or after the code.
+	endTimeout = 10 * time.Second
 )
 
 // errServerClosed is the reason for a normal end of the adapter: the server has closed its
@@ -166,8 +167,8 @@ func (a *adapter) serve(ctx context.Context) (err error) {
 			a.interruptRun()
 		case <-a.current.timeLimitOver:
 			a.stopRun()
-		case <-a.current.idleTimeoutOver:
-			a.finishRunWithoutIdle()
+		case <-a.current.endTimeoutOver:
+			a.finishRunWithoutSecondMessage()
 		}
 	}
 }

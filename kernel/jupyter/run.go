@@ -15,10 +15,10 @@ type currentRun struct {
 	reply     *executeReply
 	isIdle    bool // the kernel has said that it is idle again
 
-	isStopping      bool
-	nextInterrupt   <-chan time.Time // when to interrupt the run again; nil: never
-	timeLimitOver   <-chan time.Time // when to stop the run; nil: never
-	idleTimeoutOver <-chan time.Time // when to finish the run without an idle message; nil: never
+	isStopping     bool
+	nextInterrupt  <-chan time.Time // when to interrupt the run again; nil: never
+	timeLimitOver  <-chan time.Time // when to stop the run; nil: never
+	endTimeoutOver <-chan time.Time // when to finish the run without the second message; nil: never
 }
 
 // startNextTask starts the next queued task if nothing runs. It does nothing if the queue is
@@ -63,14 +63,14 @@ func (a *adapter) handleEvents() {
 
 // finishRunIfDone finishes the current run if its execute_reply has come and the kernel has
 // said that it is idle. Before that it reads the text that the run wrote to the pipes, and
-// adds a line about output that was dropped. If only the idle message is missing, it starts
-// idleTimeout.
+// adds a line about output that was dropped. If only one of the two messages has come, it starts
+// endTimeout.
 func (a *adapter) finishRunIfDone() {
-	if a.current.reply == nil {
+	switch hasReply := a.current.reply != nil; {
+	case !hasReply && !a.current.isIdle:
 		return
-	}
-	if !a.current.isIdle {
-		a.current.idleTimeoutOver = time.After(idleTimeout)
+	case !hasReply || !a.current.isIdle:
+		a.current.endTimeoutOver = time.After(endTimeout)
 		return
 	}
 	a.kernel.process.readAvailable()
@@ -83,15 +83,29 @@ func (a *adapter) finishRunIfDone() {
 	a.finishRun()
 }
 
-// finishRunWithoutIdle finishes a run whose idle message has not come within idleTimeout, with a
-// notice. If the kernel still sends messages, it waits another idleTimeout instead.
-func (a *adapter) finishRunWithoutIdle() {
-	if a.kernel.iopub.hasReceivedWithin(idleTimeout) {
-		a.current.idleTimeoutOver = time.After(idleTimeout)
+// finishRunWithoutSecondMessage finishes a run for which only one of the two messages that end it
+// has come within endTimeout, with a notice. If the kernel still sends messages on the other's
+// channel, it waits another endTimeout instead.
+func (a *adapter) finishRunWithoutSecondMessage() {
+	missing, channel := "say that it was idle after a run: some output may be lost", a.kernel.iopub
+	if a.current.reply == nil {
+		missing, channel = "reply to a run: it counts as interrupted", a.kernel.shell
+	}
+	if channel.hasReceivedWithin(endTimeout) {
+		a.current.endTimeoutOver = time.After(endTimeout)
 		return
 	}
-	printNotice(a.cfg.Stderr, "the kernel %s did not say that it was idle after a run: some output may be lost", a.spec.Name)
+	printNotice(a.cfg.Stderr, "the kernel %s did not %s", a.spec.Name, missing)
+	a.finishRunAsItIs()
+}
+
+// finishRunAsItIs finishes the current run as if both messages that end it had come. Without an
+// execute_reply the kernel counts as having aborted it.
+func (a *adapter) finishRunAsItIs() {
 	a.current.isIdle = true
+	if a.current.reply == nil {
+		a.current.reply = &executeReply{Status: "aborted"}
+	}
 	a.finishRunIfDone()
 }
 
@@ -116,11 +130,16 @@ func (a *adapter) stopRun() {
 }
 
 // interruptRun interrupts the current run once and sets the timer for the next interrupt. If
-// the kernel is being restarted it only sets the timer.
+// the kernel is being restarted it only sets the timer. If the kernel is idle already it finishes
+// the run, whose reply will not come.
 func (a *adapter) interruptRun() {
 	a.current.nextInterrupt = time.After(interruptInterval)
 	if a.kernel == nil {
 		return // a restart cannot be interrupted
+	}
+	if a.current.isIdle {
+		a.finishRunAsItIs()
+		return
 	}
 	if err := a.kernel.interrupt(); err != nil {
 		printNotice(a.cfg.Stderr, "interrupt the kernel %s: %v", a.spec.Name, err)

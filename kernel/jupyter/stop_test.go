@@ -1,11 +1,15 @@
 package jupyter_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"assay/internal/protocol"
 )
@@ -91,6 +95,42 @@ func TestExecuteCodeIsStoppedByItsID(t *testing.T) {
 	first := k.awaitFrame(protocol.TypeExecuteCodeResponse)
 	require.Equal(t, "first", first.AgentTxID)
 	require.Equal(t, protocol.StatusInterrupted, first.Status)
+}
+
+// ipykernel sends no execute_reply if an interrupt comes while it prepares to run the code. Here a
+// cell prepares such an interrupt of the next run, during which further ones have no effect.
+func TestRunWithoutReplyEnds(t *testing.T) {
+	t.Parallel()
+	const interruptNextRun = `import signal
+kernel = get_ipython().kernel
+def interrupted(*args, **kwargs):
+    del kernel.do_execute
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    open("begun", "w").write("x")
+    raise KeyboardInterrupt
+kernel.do_execute = interrupted`
+	for _, isStopped := range []bool{true, false} {
+		t.Run(fmt.Sprintf("stopped=%v", isStopped), func(t *testing.T) {
+			t.Parallel()
+			k := startPythonKernel(t)
+			begun := filepath.Join(k.workdir, "begun")
+			require.NoError(t, unix.Mkfifo(begun, 0o600))
+			require.Equal(t, protocol.StatusOK, lastFrame(k.runCell(interruptNextRun)).Status)
+			k.sendMessage(protocol.TypeExecuteCode, messageFields{"agent_tx_id": "a", "code": "1"})
+			_, err := os.ReadFile(begun) // waits for the writer
+			require.NoError(t, err)
+			if isStopped {
+				k.sendMessage(protocol.TypeStopCell, messageFields{"agent_tx_id": "a"})
+			}
+			require.Equal(t, protocol.StatusInterrupted, k.awaitFrame(protocol.TypeExecuteCodeResponse).Status)
+			require.Equal(t, protocol.StatusOK, lastFrame(k.runCell("1")).Status)
+			if !isStopped {
+				require.Eventually(t, func() bool {
+					return strings.Contains(k.printedText(), "did not reply to a run: it counts as interrupted")
+				}, testTimeout, 10*time.Millisecond)
+			}
+		})
+	}
 }
 
 // writeKernelJSON writes content as the kernel.json of a kernelspec named "made" and returns

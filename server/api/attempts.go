@@ -101,7 +101,7 @@ func writeBriefAttempt(out *bytes.Buffer, line runs.Line) {
 // isBriefField reports whether brief=true keeps this field of an attempt.
 func isBriefField(name string) bool {
 	switch name {
-	case "type", "case_id", "tags", "epoch", "try", "outcome", "outcome_detail", "passed", "score",
+	case "type", "case_id", "tags", "epoch", "try", "outcome", "outcome_detail", "passed", "grading", "score",
 		"started", "ended", "duration_ms", "phases", "usage", "tamper", "interventions":
 		return true
 	default:

@@ -89,7 +89,7 @@ func TestGetRun(t *testing.T) {
 		"name": "r", "type": "run", "version": 1.0, "run": "r", "started": "2026-01-01T00:00:00Z",
 		"config": map[string]any{"agent": "noop <3"}, "running": []any{running},
 		"summary": map[string]any{
-			"state": "running", "attempts": 1.0, "passed": 1.0, "failed": 0.0, "ungraded": 0.0, "infrastructure": 0.0, "skipped": 0.0, "finished": false,
+			"state": "running", "attempts": 1.0, "passed": 1.0, "failed": 0.0, "grading_errors": 0.0, "ungraded": 0.0, "infrastructure": 0.0, "skipped": 0.0, "finished": false,
 			"by_outcome": map[string]any{"completed": 1.0}, "pass_rate": 1.0, "cost_usd": nil,
 		},
 	}, got)

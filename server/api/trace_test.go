@@ -109,6 +109,9 @@ func TestEmptyTrace(t *testing.T) {
 // lost.
 func TestTracePagesAreLimitedInSize(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	big := func(n int) string {
 		return fmt.Sprintf(`{"seq":%d,"msg":%q}`, n, strings.Repeat("x", api.MaxPageBytes/2)) + "\n"
 	}

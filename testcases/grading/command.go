@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,28 +26,103 @@ const (
 // default 1 if passed, else 0), reasoning and metrics.
 //
 // The exit status must agree with the answer: 0 with any answer, 1 with passed false.
-// Everything else is an error and thus not a pass: another status, a signal, no answer,
-// a malformed answer, or a run longer than timeout_s.
+// Everything else is a crash: another status, a signal, no answer, a malformed answer, or a run
+// longer than timeout_s. After a crash the program is run once more; the second crash on the same
+// input is an error of kind command_crash, and thus not a pass. A program that cannot be started is
+// an error of kind [ErrorKindCommand].
 func gradeCommand(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
 	argv, limit, err := readCommandConfig(config)
 	if err != nil {
 		return Result{}, pyvalue.ValueError("%v", err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
-	defer cancel()
 	p := externalProgram{argv: argv, dir: in.Dir, env: in.Environ, stdin: in.Record}
 	if p.stdin == nil {
 		p.stdin = pyvalue.AppendJSON(nil, pyvalue.NewObject("answer", valueOrNull(in.Answer)))
 	}
+	reply, err := runForAnswer(ctx, p, limit)
+	if _, isStartError := errors.AsType[*startError](err); err != nil && !isStartError && ctx.Err() == nil {
+		reply, err = runForAnswer(ctx, p, limit)
+	}
+	if err == nil {
+		return commandResult(argv[0], reply), nil
+	}
+	failure := &pyvalue.Error{Kind: "command_crash", Text: fmt.Sprintf("the command %s %v", argv[0], err)}
+	if _, isStartError := errors.AsType[*startError](err); isStartError || ctx.Err() != nil {
+		failure.Kind = ErrorKindCommand
+	}
+	return Result{}, failure
+}
+
+// runForAnswer runs a grading program once, at most for limit, and returns its answer.
+func runForAnswer(ctx context.Context, p externalProgram, limit time.Duration) (*pyvalue.Object, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+	defer cancel()
 	done, err := p.run(ctx)
 	if err != nil {
-		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], err)}
+		return nil, err
 	}
 	reply, err := parseCommandAnswer(done)
 	if err != nil {
-		return Result{}, &pyvalue.Error{Kind: "command", Text: fmt.Sprintf("the command %s %v", argv[0], done.withStderr(err))}
+		return nil, done.withStderr(err)
 	}
-	return commandResult(argv[0], reply), nil
+	return reply, nil
+}
+
+// commandTruthPaths returns the folder in which the program runs, since the program may read any
+// file in it, and the files that its arguments name.
+func commandTruthPaths(config *pyvalue.Object, dir string) []string {
+	paths := []string{dir}
+	argv, _, err := readCommandConfig(config)
+	if err != nil {
+		return paths
+	}
+	for _, word := range argv[1:] {
+		path := absolutePath(dir, word)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// checkCommandStarts returns an error if the program of a command grader, or the script that an
+// interpreter would run, does not exist.
+func checkCommandStarts(config *pyvalue.Object, in Input) error {
+	argv, _, err := readCommandConfig(config)
+	if err != nil {
+		return err
+	}
+	p := externalProgram{argv: argv, dir: in.Dir, env: in.Environ}
+	cmd, err := p.newCommand()
+	if err != nil {
+		return fmt.Errorf("the command %s %w", argv[0], err)
+	}
+	if _, err := exec.LookPath(absolutePath(in.Dir, cmd.Path)); err != nil {
+		return fmt.Errorf("the command %s does not start: %w", argv[0], err)
+	}
+	if len(argv) > 1 && isInterpreter(argv[0]) && !strings.HasPrefix(argv[1], "-") {
+		if _, err := os.Stat(absolutePath(in.Dir, argv[1])); err != nil {
+			return fmt.Errorf("the script of the command %s is missing: %w", argv[0], err)
+		}
+	}
+	return nil
+}
+
+// absolutePath returns path, relative to dir unless it is absolute. An empty dir is the current one.
+func absolutePath(dir, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if !filepath.IsAbs(path) {
+		path = "./" + path // not to be looked for on PATH
+	}
+	return path
+}
+
+// isInterpreter reports whether a program takes a script as its first argument.
+func isInterpreter(program string) bool {
+	name := strings.TrimRight(filepath.Base(program), "0123456789.")
+	return slices.Contains([]string{"python", "sh", "bash", "node", "ruby", "perl", "Rscript"}, name)
 }
 
 // valueOrNull returns v, or JSON null if v is nil.

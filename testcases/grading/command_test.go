@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"assay/internal/model"
 	"assay/testcases/grading"
 	"assay/testcases/grading/pyvalue"
 	"assay/testcases/grading/pyvalue/pyvaluetest"
@@ -41,29 +43,29 @@ func TestCommandVerdicts(t *testing.T) {
 		{`printf ' \n{"passed":\ntrue} \n'`, "pass", 1, ""},
 		{`echo noise >&2; echo '{"passed": true}'`, "pass", 1, ""},
 
-		{`echo '{"passed": true}'; exit 1`, "command", 0, "the command sh exited with status 1, which does not agree with passed true"},
-		{`echo '{"passed": true}'; exit 2`, "command", 0, "the command sh exited with status 2"},
-		{`echo '{"passed": false}'; echo 'no such file' >&2; exit 127`, "command", 0, "the command sh exited with status 127; on stderr it printed last: no such file"},
-		{`echo '{"passed": true}'; kill -9 $$`, "command", 0, "the command sh was killed by SIGKILL"},
-		{`echo '{"passed": true}'; echo oh >&2; kill -15 $$`, "command", 0, "the command sh was killed by SIGTERM; on stderr it printed last: oh"},
-		{`:`, "command", 0, "the command sh exited with status 0 and without an answer on stdout"},
-		{`echo; exit 1`, "command", 0, "exited with status 1 and without an answer on stdout"},
-		{`echo ok`, "command", 0, "exited with status 0 and gave an answer that cannot be read: want one JSON object: line 1 column 1"},
-		{`echo '{"passed": true} {"passed": true}'`, "command", 0, "expected the end, found '{'"},
-		{`echo '{"passed": false, "passed": true}'`, "command", 0, "line 1 column 19: expected a key that is new to the object"},
-		{`echo '[true]'`, "command", 0, "want a JSON object, found list"},
-		{`echo '{}'`, "command", 0, "passed is missing"},
-		{`echo '{"passed": 1}'`, "command", 0, "passed: want true or false, found 1"},
-		{`echo '{"passed": "true"}'`, "command", 0, "passed: want true or false, found 'true'"},
-		{`echo '{"passed": true, "socre": 1}'`, "command", 0, `unknown key "socre"; known are passed, score, reasoning, metrics`},
-		{`echo '{"Passed": true, "passed": true}'`, "command", 0, `unknown key "Passed"`},
-		{`echo '{"passed": true, "score": 1.01}'`, "command", 0, "score: want a number from 0 to 1, found 1.01"},
-		{`echo '{"passed": true, "score": NaN}'`, "command", 0, "score: want a number from 0 to 1, found nan"},
-		{`echo '{"passed": true, "score": 1e400}'`, "command", 0, "score: want a number from 0 to 1, found inf"},
-		{`echo '{"passed": true, "score": "1"}'`, "command", 0, "score: want a number"},
-		{`echo '{"passed": true, "score": true}'`, "command", 0, "score: want a number"},
-		{`echo '{"passed": true, "reasoning": null}'`, "command", 0, "reasoning: want a string, found None"},
-		{`echo '{"passed": true, "metrics": [1]}'`, "command", 0, "metrics: want an object, found [1]"},
+		{`echo '{"passed": true}'; exit 1`, "command_crash", 0, "the command sh exited with status 1, which does not agree with passed true"},
+		{`echo '{"passed": true}'; exit 2`, "command_crash", 0, "the command sh exited with status 2"},
+		{`echo '{"passed": false}'; echo 'no such file' >&2; exit 127`, "command_crash", 0, "the command sh exited with status 127; on stderr it printed last: no such file"},
+		{`echo '{"passed": true}'; kill -9 $$`, "command_crash", 0, "the command sh was killed by SIGKILL"},
+		{`echo '{"passed": true}'; echo oh >&2; kill -15 $$`, "command_crash", 0, "the command sh was killed by SIGTERM; on stderr it printed last: oh"},
+		{`:`, "command_crash", 0, "the command sh exited with status 0 and without an answer on stdout"},
+		{`echo; exit 1`, "command_crash", 0, "exited with status 1 and without an answer on stdout"},
+		{`echo ok`, "command_crash", 0, "exited with status 0 and gave an answer that cannot be read: want one JSON object: line 1 column 1"},
+		{`echo '{"passed": true} {"passed": true}'`, "command_crash", 0, "expected the end, found '{'"},
+		{`echo '{"passed": false, "passed": true}'`, "command_crash", 0, "line 1 column 19: expected a key that is new to the object"},
+		{`echo '[true]'`, "command_crash", 0, "want a JSON object, found list"},
+		{`echo '{}'`, "command_crash", 0, "passed is missing"},
+		{`echo '{"passed": 1}'`, "command_crash", 0, "passed: want true or false, found 1"},
+		{`echo '{"passed": "true"}'`, "command_crash", 0, "passed: want true or false, found 'true'"},
+		{`echo '{"passed": true, "socre": 1}'`, "command_crash", 0, `unknown key "socre"; known are passed, score, reasoning, metrics`},
+		{`echo '{"Passed": true, "passed": true}'`, "command_crash", 0, `unknown key "Passed"`},
+		{`echo '{"passed": true, "score": 1.01}'`, "command_crash", 0, "score: want a number from 0 to 1, found 1.01"},
+		{`echo '{"passed": true, "score": NaN}'`, "command_crash", 0, "score: want a number from 0 to 1, found nan"},
+		{`echo '{"passed": true, "score": 1e400}'`, "command_crash", 0, "score: want a number from 0 to 1, found inf"},
+		{`echo '{"passed": true, "score": "1"}'`, "command_crash", 0, "score: want a number"},
+		{`echo '{"passed": true, "score": true}'`, "command_crash", 0, "score: want a number"},
+		{`echo '{"passed": true, "reasoning": null}'`, "command_crash", 0, "reasoning: want a string, found None"},
+		{`echo '{"passed": true, "metrics": [1]}'`, "command_crash", 0, "metrics: want an object, found [1]"},
 	} {
 		got := gradeWithShellScript(t.Context(), c.script, grading.Input{})
 		require.Equal(t, c.outcome, resultOutcomeWithErrorKind(got), "%s: %s", c.script, got.Reasoning)
@@ -104,6 +106,67 @@ func TestCommandGetsRecordOnStdin(t *testing.T) {
 	require.ErrorContains(t, got.Error, "no such file or directory")
 }
 
+// A grading command that crashes is run once more, and its second answer counts.
+func TestCommandIsRunAgainAfterCrash(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const count = `echo x >> runs; `
+	got := gradeWithShellScript(t.Context(), count+`[ $(wc -l < runs) = 2 ] || kill -9 $$; echo '{"passed": true}'`, grading.Input{Dir: dir})
+	require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
+	require.Empty(t, got.FailureKind())
+
+	got = gradeWithShellScript(t.Context(), count+`kill -9 $$`, grading.Input{Dir: dir})
+	require.Equal(t, "command_crash", got.Error.Kind)
+	require.Empty(t, got.FailureKind(), "it fails on this input")
+	runs, err := os.ReadFile(filepath.Join(dir, "runs"))
+	require.NoError(t, err)
+	require.Equal(t, 4, strings.Count(string(runs), "x"), "twice each")
+
+	got = grading.Grade(t.Context(), grading.Spec{Type: "command", Config: pyvaluetest.MustDecode(t, `{"argv": ["./no-such"]}`)}, grading.Input{Dir: dir})
+	require.Equal(t, grading.ErrorKindCommand, got.FailureKind())
+}
+
+// What a grader needs beside the attempt is checked before a run.
+func TestCheckAvailable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "grade.py"), nil, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "grade.sh"), []byte("#!/bin/sh"), 0o700))
+	in := grading.Input{Dir: dir, Environ: []string{"PATH=/usr/bin:/bin"}, Judge: func(name string) (model.Client, error) {
+		if name == "anthropic/known" {
+			return nil, nil
+		}
+		return nil, errors.New("ANTHROPIC_API_KEY is not set")
+	}}
+	for spec, want := range map[string]string{
+		`{"argv": ["sh", "-c", "exit 1"]}`:         "",
+		`{"argv": ["python3", "grade.py", "x"]}`:   "",
+		`{"argv": ["./grade.sh"]}`:                 "",
+		`{"argv": ["` + dir + `/grade.sh"]}`:       "",
+		`{"argv": ["no-such"]}`:                    `field grader: the command no-such is not on PATH, which is "/usr/bin:/bin"`,
+		`{"argv": ["./no-such"]}`:                  "field grader: the command ./no-such does not start: ",
+		`{"argv": ["./grade.py"]}`:                 "permission denied",
+		`{"argv": ["python3", "no-such.py", "x"]}`: "field grader: the script of the command python3 is missing: stat " + dir + "/no-such.py: no such file",
+	} {
+		requireUnavailable(t, grading.Spec{Type: "command", Field: "grader", Config: pyvaluetest.MustDecode(t, spec)}, in, want)
+	}
+	judge := `{"prompt": "x", "model": "anthropic/%s"}`
+	requireUnavailable(t, grading.Spec{Type: "llm_judge", Field: "grader", Config: pyvaluetest.MustDecode(t, fmt.Sprintf(judge, "known"))}, in, "")
+	requireUnavailable(t, grading.Spec{Type: "llm_judge", Field: "grader", Config: pyvaluetest.MustDecode(t, fmt.Sprintf(judge, "other"))}, in, "field grader: the model anthropic/other: ANTHROPIC_API_KEY is not set")
+	requireUnavailable(t, grading.Spec{Type: "exact"}, in, "")
+}
+
+// requireUnavailable requires the error of CheckAvailable to contain a text; "": there must be none.
+func requireUnavailable(t *testing.T, spec grading.Spec, in grading.Input, want string) {
+	t.Helper()
+	err := grading.CheckAvailable(spec, in)
+	if want == "" {
+		require.NoError(t, err)
+		return
+	}
+	require.ErrorContains(t, err, want)
+}
+
 // A grading command need not read its stdin, even if that is more than a pipe holds.
 func TestCommandIgnoringStdin(t *testing.T) {
 	t.Parallel()
@@ -117,7 +180,7 @@ func TestCommandIgnoringStdin(t *testing.T) {
 func TestCommandStdoutLimit(t *testing.T) {
 	t.Parallel()
 	got := gradeWithShellScript(t.Context(), `echo so >&2; trap '' PIPE; yes 2>/dev/null`, grading.Input{})
-	require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
+	require.Equal(t, &pyvalue.Error{Kind: "command_crash", Text: "the command sh printed more than 1 MiB on stdout; on stderr it printed last: so"}, got.Error)
 	got = gradeWithShellScript(t.Context(), `printf '{"passed": true, "reasoning": "%1000000s"}' x; head -c 3000000 /dev/zero >&2`, grading.Input{})
 	require.Equal(t, "pass", resultOutcomeWithErrorKind(got), "up to 1 MiB is fine, and stderr has no limit")
 	got = gradeWithShellScript(t.Context(), `echo first >&2; head -c 9000 /dev/zero | tr '\0' y >&2; echo last >&2; exit 3`, grading.Input{})
@@ -164,7 +227,7 @@ func TestCommandGroupIsKilled(t *testing.T) {
 		dir := t.TempDir()
 		config := pyvaluetest.MustDecode(t, `{"timeout_s": 0.5, "argv": ["sh", "-c", "trap '' TERM INT; echo '{\"passed\": true}'; echo busy >&2; sleep 3600 & echo $! > pid; wait"]}`)
 		got := grading.Grade(t.Context(), grading.Spec{Type: "command", Config: config}, grading.Input{Dir: dir})
-		require.Equal(t, &pyvalue.Error{Kind: "command", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
+		require.Equal(t, &pyvalue.Error{Kind: "command_crash", Text: "the command sh was stopped: it took longer than 500ms; on stderr it printed last: busy"}, got.Error)
 		requireProcessEnded(t, readPID(t, filepath.Join(dir, "pid")))
 	})
 	t.Run("the run is broken off", func(t *testing.T) {

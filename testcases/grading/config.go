@@ -28,6 +28,19 @@ func getOrDefault(o *pyvalue.Object, key string, fallback pyvalue.Value) pyvalue
 	return fallback
 }
 
+// readLive returns whether a config says that its grader relies on the agent's kernel. Any value but
+// true, false and none is an error.
+func readLive(config *pyvalue.Object) (bool, error) {
+	switch live := config.Get("live").(type) {
+	case nil:
+		return false, nil
+	case pyvalue.Bool:
+		return bool(live), nil
+	default:
+		return false, fmt.Errorf("live: want true or false, found %s", formatValue(live))
+	}
+}
+
 // getPassThresholds returns the object scoring.pass_thresholds of a grader config, or
 // an empty object if it is absent. Another kind of value is a type error.
 func getPassThresholds(config *pyvalue.Object) (*pyvalue.Object, error) {

@@ -67,12 +67,14 @@ func ExtractAnswerFromSummary(summary string) (ExtractedAnswer, error) {
 	return parseAnswer(text)
 }
 
+// SubmissionTool is the name of the tool, and of the action, by which an agent submits its answer.
+const SubmissionTool = "submit_response"
+
 // IsSubmissionTool reports whether the tool with this name submits the answer:
 // submit_response, or the same tool offered over MCP, which puts mcp__<server>__ before
 // the name.
 func IsSubmissionTool(tool string) bool {
-	const name = "submit_response"
-	return tool == name || strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(tool, "__"+name)
+	return tool == SubmissionTool || strings.HasPrefix(tool, "mcp__") && strings.HasSuffix(tool, "__"+SubmissionTool)
 }
 
 // textBetweenAnswerTags returns the text between the <EVAL_ANSWER> tags of a summary, or false if

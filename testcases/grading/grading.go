@@ -29,6 +29,19 @@ type Spec struct {
 // take some time to prepare.
 func (s Spec) NeedsRecord() bool { return graderTypes()[s.Type].needsRecord }
 
+// NeedsWorkdir reports whether the grader reads the agent's working folder, whose path is in Record of
+// [Input].
+func (s Spec) NeedsWorkdir() bool { return graderTypes()[s.Type].needsWorkdir }
+
+// TruthPaths returns the files and folders that may tell an agent how to pass the grader. dir is the
+// folder of the case.
+func (s Spec) TruthPaths(dir string) []string {
+	if config, ok := s.Config.(*pyvalue.Object); ok && s.Type == "command" {
+		return commandTruthPaths(config, dir)
+	}
+	return nil
+}
+
 // Digest returns 16 characters that differ for specs that grade differently.
 func (s Spec) Digest() string {
 	text := pyvalue.AppendJSON(pyvalue.AppendJSON(nil, pyvalue.String(s.Type)), s.Config)
@@ -61,6 +74,7 @@ type Input struct {
 	// outputs; nil means that this is not possible here. Its error means that it could
 	// not run the notebook, not that a cell failed.
 	Kernel Kernel
+	Export func(ctx context.Context, sources []string) (Exported, error) // see [Exported]; nil means that this is not possible here
 	Rerun  func(context.Context) (*Notebook, error)
 
 	// Judge returns the model of that name for llm_judge; nil means that there is none
@@ -91,6 +105,19 @@ type Kernel interface {
 	Execute(ctx context.Context, code string) (Execution, error)
 }
 
+// Exported is a kernel that no code of the agent has touched. It has copies of those globals of the
+// agent's kernel that some sources (expressions, or the code of a check) use, if they are data. It works
+// in a copy of the agent's working folder.
+type Exported interface {
+	Kernel
+
+	// NotData returns why a global that this source uses could not be copied, "" if all could.
+	NotData(source string) string
+
+	// Close ends the kernel.
+	Close()
+}
+
 // Execution says how code that a [Kernel] ran has ended: its output, result or error.
 type Execution struct {
 	Status    string // "ok", "error" or "interrupted"
@@ -108,7 +135,12 @@ type graderType struct {
 	check func(config *pyvalue.Object) error
 	grade func(ctx context.Context, config *pyvalue.Object, in Input) (Result, error)
 
-	needsRecord bool // reads Record or Conversation of Input
+	// checkAvailable returns an error if what the grader needs beside the attempt is missing, such
+	// as a program or the key of a model. It is nil for types that need nothing.
+	checkAvailable func(config *pyvalue.Object, in Input) error
+
+	needsRecord  bool // reads Record or Conversation of Input
+	needsWorkdir bool // reads the working folder that Record names
 }
 
 // GraderTypeNames returns the names of all grader types, sorted.
@@ -128,6 +160,24 @@ func CheckSpec(spec Spec) error {
 	}
 	if err := g.check(config); err != nil {
 		return fmt.Errorf("field %s.config: %w", spec.Field, err)
+	}
+	return nil
+}
+
+// CheckAvailable returns an error, before a run starts, if what a grader needs beside the attempt is
+// missing: a program, a script, a model or its key. Only Dir, Environ and Judge of in are read. The
+// spec must have passed [CheckSpec].
+func CheckAvailable(spec Spec, in Input) error {
+	check := graderTypes()[spec.Type].checkAvailable
+	if check == nil {
+		return nil
+	}
+	config, err := configObject(spec)
+	if err != nil {
+		return err
+	}
+	if err := check(config, in); err != nil {
+		return fmt.Errorf("field %s: %w", spec.Field, err)
 	}
 	return nil
 }
@@ -214,14 +264,14 @@ func graderTypes() map[string]graderType {
 		"adjusted_mutual_information":  {grade: newAnswerGrader(gradeMutualInformation)},
 		"boolean_check":                {grade: newAnswerGrader(gradeBooleanCheck)},
 		"cell_typing":                  {grade: newAnswerGrader(gradeCellTyping)},
-		"command":                      {check: checkCommandConfig, grade: gradeCommand, needsRecord: true},
+		"command":                      {check: checkCommandConfig, checkAvailable: checkCommandStarts, grade: gradeCommand, needsRecord: true, needsWorkdir: true},
 		"contains":                     {check: checkContainsConfig, grade: newAnswerGrader(gradeContains)},
 		"distribution_comparison":      {grade: newAnswerGrader(gradeDistribution)},
 		"exact":                        {check: checkExactConfig, grade: newAnswerGrader(gradeExact)},
 		"jaccard_label_set":            {grade: newAnswerGrader(gradeLabelSet)},
 		"kernel_check":                 {check: checkKernelCheckConfig, grade: gradeKernelCheck},
 		"label_set_jaccard":            {grade: newAnswerGrader(gradeLabelSet)},
-		"llm_judge":                    {check: checkJudgeConfig, grade: gradeLLMJudge, needsRecord: true},
+		"llm_judge":                    {check: checkJudgeConfig, checkAvailable: checkJudgeOpens, grade: gradeLLMJudge, needsRecord: true},
 		"marker_gene_precision_recall": {grade: newAnswerGrader(gradeMarkerGenes)},
 		"marker_gene_separation":       {grade: newAnswerGrader(gradeMarkerSeparation)},
 		"multiple_choice":              {grade: newAnswerGrader(gradeMultipleChoice)},

@@ -16,44 +16,80 @@ const kernelCheckTimeout = time.Minute
 
 // gradeKernelCheck checks the state of the kernel, with or without an answer: by
 // probes, which are expressions with demands on their values, or by code that must
-// neither raise nor end in a false value.
+// neither raise nor end in a false value. Unless the check is live, it runs in a separate
+// kernel, with copies of the values: see [Exported].
 func gradeKernelCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
-	code, probes, err := readKernelCheckConfig(config)
+	check, err := readKernelCheckConfig(config)
 	switch {
 	case err != nil:
 		return Result{}, pyvalue.ValueError("%v", err)
 	case in.Kernel == nil:
-		return Result{}, &pyvalue.Error{Kind: "kernel", Text: "there is no kernel any more to look at"}
+		return Result{}, &pyvalue.Error{Kind: ErrorKindKernel, Text: "there is no kernel any more to look at"}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, kernelCheckTimeout, fmt.Errorf("the check had %v", kernelCheckTimeout))
 	defer cancel()
-	if probes != nil {
-		return gradeByProbes(ctx, probes, in.Kernel)
+	kernel := in.Kernel
+	whyNotData := func(string) string { return "" }
+	if !check.isLive && in.Export != nil {
+		exported, err := in.Export(ctx, check.sources())
+		if err != nil {
+			return Result{}, kernelError(ctx, err)
+		}
+		defer exported.Close()
+		kernel, whyNotData = exported, exported.NotData
 	}
-	return gradeByCheckCode(ctx, code, in.Kernel)
+	if check.probes != nil {
+		return gradeByProbes(ctx, check.probes, kernel, whyNotData)
+	}
+	if why := whyNotData(check.code); why != "" {
+		return Result{}, &pyvalue.Error{Kind: "not_data", Text: why}
+	}
+	return gradeByCheckCode(ctx, check.code, kernel)
+}
+
+// kernelCheck is the config of a kernel_check.
+type kernelCheck struct {
+	code   string
+	probes []probe // nil if it has code
+	isLive bool    // it runs in the agent's kernel
+}
+
+// sources returns the code or the expressions of the check.
+func (c kernelCheck) sources() []string {
+	if c.probes == nil {
+		return []string{c.code}
+	}
+	var sources []string
+	for _, p := range c.probes {
+		sources = append(sources, p.expr)
+	}
+	return sources
 }
 
 // checkKernelCheckConfig returns an error if the config of a kernel_check is malformed.
 func checkKernelCheckConfig(config *pyvalue.Object) error {
-	_, _, err := readKernelCheckConfig(config)
+	_, err := readKernelCheckConfig(config)
 	return err
 }
 
-// readKernelCheckConfig returns the code or the probes of a kernel_check; the probes
-// are nil if it has code. It is an error if the config has both or neither, or if they
-// are malformed.
-func readKernelCheckConfig(config *pyvalue.Object) (code string, probes []probe, err error) {
+// readKernelCheckConfig reads the config of a kernel_check. It is an error if it has both
+// code and probes or neither, or if something in it is malformed.
+func readKernelCheckConfig(config *pyvalue.Object) (check kernelCheck, err error) {
+	if check.isLive, err = readLive(config); err != nil {
+		return check, err
+	}
 	text := config.Get("code")
 	switch {
 	case config.Has("probes") == (text != nil):
-		return "", nil, errors.New("want either code or probes")
+		return check, errors.New("want either code or probes")
 	case text == nil:
-		probes, err = parseProbes(config)
-		return "", probes, err
+		check.probes, err = parseProbes(config)
+		return check, err
 	case pyvalue.KindOf(text) != "string":
-		return "", nil, fmt.Errorf("code: want a string, found %s", pyvalue.KindOf(text))
+		return check, fmt.Errorf("code: want a string, found %s", pyvalue.KindOf(text))
 	}
-	return pyvalue.Str(text), nil, nil
+	check.code = pyvalue.Str(text)
+	return check, nil
 }
 
 // gradeByCheckCode runs the code of a kernel_check in the kernel and returns the
@@ -84,11 +120,24 @@ func isFalseRepr(repr string) bool {
 }
 
 // executeInKernel runs code in the attempt's kernel. If the kernel cannot run it, the
-// error has kind kernel.
+// error has kind kernel; if it takes too long, which values of the agent can cause, kind
+// kernel_timeout.
 func executeInKernel(ctx context.Context, kernel Kernel, code string) (Execution, error) {
 	done, err := kernel.Execute(ctx, code)
 	if err != nil {
-		return Execution{}, &pyvalue.Error{Kind: "kernel", Text: err.Error()}
+		return Execution{}, kernelError(ctx, err)
 	}
 	return done, nil
+}
+
+// kernelError returns the error of a check whose kernel could not run its code, or not in time. An error
+// that has a kind keeps it.
+func kernelError(ctx context.Context, err error) error {
+	if hasKind, ok := errors.AsType[*pyvalue.Error](err); ok {
+		return hasKind
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &pyvalue.Error{Kind: "kernel_timeout", Text: context.Cause(ctx).Error()}
+	}
+	return &pyvalue.Error{Kind: ErrorKindKernel, Text: err.Error()}
 }

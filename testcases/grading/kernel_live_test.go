@@ -82,152 +82,22 @@ func (k liveKernel) executeAndCollect(request protocol.KernelRequest) (grading.E
 	}
 }
 
-// tamperingCode returns pieces of code with which an agent may try to make a wrong
-// notebook look right. The right notebook has total 10 and rows [1, 2, 3, 4]; the
-// agent's has 9 and [4, 5].
-func tamperingCode() map[string]string {
-	const forge = `
-import assay.run.safe_repr, assay.run.snippet
-def safe_repr(value): return '{"type": "int", "len": 4, "value": 10}'
-def forge():
-    assay.run.safe_repr.safe_repr.__code__ = safe_repr.__code__
-    assay.run.snippet.safe_repr = safe_repr
-forge()
-`
-	return map[string]string{
-		"nothing":                       ``,
-		"builtins shadowed":             `len = lambda x: 4; sorted = lambda x: [1, 2, 3, 4]; sum = lambda x: 10; all = any = isinstance = lambda *a: True; type = lambda x: list`,
-		"builtins replaced":             `import builtins; builtins.len = lambda x: 4; builtins.sorted = lambda x: [1, 2, 3, 4]; builtins.sum = lambda x: 10; builtins.isinstance = lambda *a: True`,
-		"builtins.eval replaced":        `import builtins; builtins.eval = lambda *a: 10; builtins.compile = lambda *a, **k: None; builtins.repr = lambda x: '{"type": "int", "value": 10}'; builtins.type = lambda x: int`,
-		"builtins module replaced":      `import sys, types; m = types.ModuleType("builtins"); m.__dict__.update(vars(sys.modules["builtins"])); m.len = lambda x: 4; m.eval = lambda *a: 10; sys.modules["builtins"] = m`,
-		"__builtins__ replaced":         `__builtins__ = {**vars(__builtins__), "len": lambda x: 4, "eval": lambda *a: 10, "sorted": lambda x: [1, 2, 3, 4]}`,
-		"globals replaced":              `globals = lambda: {"total": 10, "rows": [1, 2, 3, 4]}; import builtins; builtins.globals = globals`,
-		"import replaced":               `import builtins; true = builtins.__import__; builtins.__import__ = lambda name, *a, **k: None if name == "builtins" else true(name, *a, **k)`,
-		"__build_class__ replaced":      `import builtins; builtins.__build_class__ = lambda *a, **k: type("X", (), {"__repr__": lambda s: '{"type": "int", "value": 10}'})`,
-		"json replaced":                 `import sys, types; j = types.ModuleType("json"); j.dumps = lambda *a, **k: '10'; j.loads = lambda *a: {}; sys.modules["json"] = sys.modules["json.encoder"] = sys.modules["json.decoder"] = j`,
-		"json patched":                  `import json, json.encoder; json.JSONEncoder.encode = lambda self, x: '{"value": 10}'; json.encoder.c_make_encoder = None; json.encoder.JSONEncoder.iterencode = lambda self, x, **k: iter('10'); json.loads = lambda *a, **k: {}; json.JSONDecoder.decode = lambda *a: {}`,
-		"sys replaced":                  `import sys; s = type(sys)("sys"); s.modules = {}; sys.modules["sys"] = s`,
-		"sys.modules replaced":          `import sys; sys.modules = {}`,
-		"numpy faked":                   `import sys, types; n = types.ModuleType("numpy"); n.generic = n.ndarray = object; sys.modules["numpy"] = n`,
-		"display hook":                  `import sys; sys.displayhook = lambda x: None; sys.excepthook = lambda *a: None`,
-		"tracing":                       "import sys\ndef trace(frame, event, arg):\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n        return trace\nsys.settrace(trace)",
-		"tracing that cannot be ended":  "import sys\ndef trace(frame, event, arg):\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n        return trace\ns = sys.settrace\nsys.settrace = lambda f: None\ns(trace)",
-		"profiling":                     "import sys\ndef profile(frame, event, arg):\n    frame.f_globals['__assay_probe__'] = lambda *a: 10\nsys.setprofile(profile)",
-		"probe predefined":              `__assay_probe__ = lambda *a: type("F", (), {"__repr__": lambda s: '{"type": "int", "value": 10}'})()`,
-		"a kernel module replaced":      `import sys, types; f = types.ModuleType("f"); f.safe_repr = lambda v: '{"type": "int", "len": 4, "value": 10}'; sys.modules["assay.display.mime_bundle"] = sys.modules["assay.run.safe_repr"] = f; f.truncate_middle = lambda t, n: t`,
-		"a kernel function patched":     `import assay.run.snippet, assay.run.safe_repr; assay.run.snippet.safe_repr = assay.run.safe_repr.safe_repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"kernel code patched":           "import assay.run.safe_repr\ndef safe_repr(value): return '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\nassay.run.safe_repr.safe_repr.__code__ = safe_repr.__code__",
-		"a kernel class patched":        "import assay.run.snippet\ndef _answer(self, status):\n    self._host.channel.send({'type': 'execute_code_response', 'agent_tx_id': self.tx_id, 'status': 'ok', 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}', 'stdout': '', 'stderr': ''})\ndef run(self):\n    self._host.schedule.finish(self)\n    _answer(self, 'ok')\nassay.run.snippet.SnippetRun._send_answer, assay.run.snippet.SnippetRun.run = _answer, run",
-		"the channel patched":           "import assay.wire.channel\ntrue = assay.wire.channel.Channel.send\ndef send(self, m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(self, m)\nassay.wire.channel.Channel.send = send",
-		"the channel's own send":        "import assay.run.lazy_ipython\nchannel = assay.run.lazy_ipython.lazy_ipython.host.channel\ntrue = channel.send\ndef send(m):\n    if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n    true(m)\nchannel.send = send",
-		"another kernel's channel":      "import assay.run.lazy_ipython\nkernel = assay.run.lazy_ipython.lazy_ipython.host\ntrue = kernel.channel\nclass Channel:\n    is_user_fork = False\n    def send(self, m):\n        if m.get('result'): m = {**m, 'result': '{\"type\": \"int\", \"len\": 4, \"value\": 10}'}\n        true.send(m)\nkernel.channel = Channel()",
-		"a kernel name hides a builtin": `import assay.run.snippet, assay.run.safe_repr; assay.run.safe_repr.repr = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"the kernel's builtins patched": `import assay.run.safe_repr; assay.run.safe_repr.__builtins__["repr"] = lambda v: '{"type": "int", "len": 4, "value": 10}'`,
-		"the kernel's memory of itself": `import assay.run.lazy_ipython; class_ = type("P", (), {"restore": lambda s: None, "unwatch": lambda s: None, "scope": lambda s, names: names}); assay.run.lazy_ipython.lazy_ipython.host.pristine = class_(); len = lambda x: 4; isinstance = lambda *a: True; sorted = lambda x: [1, 2, 3, 4]`,
-		"what puts things back patched": `
-import assay.sealing.pristine, assay.sealing.seal, assay.introspect.pristine_snippet, types
-for module in (assay.sealing.pristine, assay.sealing.seal):
-    for space in [vars(module), *(vars(kind) for kind in vars(module).values() if isinstance(kind, type) and kind.__module__ == module.__name__)]:
-        for value in list(space.values()):
-            if isinstance(value, types.FunctionType) and not value.__closure__:
-                value.__code__ = (lambda *a: None).__code__
-` + forge,
-		"what puts things back replaced": `
-import assay.sealing.pristine, assay.sealing.seal
-for module in (assay.sealing.pristine, assay.sealing.seal):
-    for kind in list(vars(module).values()):
-        if isinstance(kind, type) and kind.__module__ == module.__name__:
-            kind.restore = kind.unwatch = kind.take_restore_function = kind.record = lambda *a: None
-` + forge,
-		"what was kept changed": `
-import assay.run.lazy_ipython
-kept = assay.run.lazy_ipython.lazy_ipython.host.pristine
-for value in [*vars(kept).values(), *vars(getattr(kept, "_seal", kept)).values()]:
-    if type(value) is dict: value.update(len=lambda x: 4, sorted=lambda x: [1, 2, 3, 4], isinstance=lambda *a: True)
-    if type(value) is list: value.clear()
-` + forge,
-		"what was kept, by any way but frames": `
-import assay.run.lazy_ipython, sys, types
-seen, todo = {}, [assay.run.lazy_ipython.lazy_ipython.host, *sys.modules.values(), *object.__subclasses__(), *dict.__subclasses__()]
-while todo:
-    value = todo.pop()
-    if id(value) in seen or isinstance(value, (str, bytes, int, float, types.CodeType, types.FrameType)): continue
-    seen[id(value)] = value
-    if type(value) is dict: todo += [*value.values()]
-    if type(value) in (list, tuple, set): todo += [*value]
-    try: todo += [getattr(value, "__globals__", None), getattr(value, "__self__", None), *vars(value).values(), *(c.cell_contents for c in getattr(value, "__closure__", None) or ())]
-    except Exception: pass
-for value in [*seen.values()]:
-    if isinstance(value, types.FunctionType) and value.__module__ in ("assay.sealing.renewal", "assay.sealing.seal", "assay.wire.receiver"):
-        raise SystemError("found", value)
-`,
-		"tracing that goes for the kernel": "import sys, assay.sealing.pristine as P\ndef trace(frame, event, arg):\n    P._settrace = lambda f: None\n    if frame.f_code.co_name in ('probe', 'write'):\n        frame.f_locals.update(value=10, x=10)\n    return trace\nsys.settrace(trace)" + forge,
-		"requests misread": `
-import assay.wire.channel
-for name in ("_take", "read"):
-    if hasattr(assay.wire.channel.Channel, name):
-        setattr(assay.wire.channel.Channel, name, lambda *a, true=getattr(assay.wire.channel.Channel, name): true(*a).replace(b'"pristine":true', b'"pristine":null'))
-assay.wire.channel.Channel.receive_bodies = None
-import assay.dispatcher
-assay.dispatcher._PRISTINE = b"another"
-` + forge,
-		"the kernel's own json patched": `
-import assay.wire.messages
-def decode(self, *a, true=assay.wire.messages.json.JSONDecoder.decode, **k):
-    value = true(self, *a, **k)
-    value.pop("pristine", None)
-    return value
-assay.wire.messages.json.JSONDecoder.decode = decode
-len, isinstance, sorted = (lambda x: 4), (lambda *a: True), (lambda x: [1, 2, 3, 4])
-` + forge,
-		"the kernel's encoder patched": `
-import assay.wire.channel
-def encode(m, true=assay.wire.channel._ENCODER.encode):
-    if m.get('result'): m = {**m, 'result': '{"type": "int", "len": 4, "value": 10}'}
-    return true(m)
-assay.wire.channel._ENCODER.encode = encode
-assay.wire.channel._ENCODER.item_separator = ',"status":"ok","result":"1",'
-`,
-		"another base of a kernel class": `
-import assay.introspect.pristine_snippet, assay.run.snippet
-class Forged(assay.run.snippet.SnippetRun):
-    def _store_result(self, value): self._result = '{"type": "int", "len": 4, "value": 10}'
-assay.introspect.pristine_snippet.PristineSnippetRun.__bases__ = (Forged,)
-`,
-		"a finalizer that comes again": `
-import assay.run.snippet
-class Again:
-    def __call__(self, value): return '{"type": "int", "len": 4, "value": 10}'
-    def __del__(self): assay.run.snippet.safe_repr = Again()
-assay.run.snippet.safe_repr = Again()
-`,
-		"a key that is the user's": forge + `
-class Key(str):
-    def __hash__(self):
-        forge()
-        return 1
-vars(assay.run.snippet)[Key("x")] = 1
-`,
-		"os.write patched":           `import os; true = os.write; os.write = lambda fd, data: true(fd, b'') or len(data)`,
-		"__main__ replaced":          `import sys; m = type(sys)("__main__"); m.total, m.rows = 10, [1, 2, 3, 4]; sys.modules["__main__"] = m`,
-		"printing silenced":          `import sys, io, builtins; builtins.print = print = lambda *a, **k: None; sys.stdout = io.StringIO(); sys.stdout.write = None`,
-		"the stream patched":         `import sys; type(sys.stdout).write = lambda self, text: len(text)`,
-		"a thread that goes on":      "import builtins, threading, time\ndef work():\n    while True:\n        builtins.len = lambda x: 4\n        builtins.sorted = lambda x: [1, 2, 3, 4]\n        builtins.print = lambda *a: None\n        globals()['sum'] = lambda x: 10\n        time.sleep(0)\nthreading.Thread(target=work, daemon=True).start()",
-		"callbacks of the collector": "import gc\ndef again(phase, info):\n    import assay.run.snippet\n    assay.run.snippet.safe_repr = lambda v: '{\"type\": \"int\", \"len\": 4, \"value\": 10}'\ngc.callbacks.append(again); gc.set_threshold(1)",
-		"watching by sys.monitoring": "import sys\nm = getattr(sys, 'monitoring', None)\ndef see(code, offset):\n    if code.co_name in ('probe', 'write'): raise SystemExit\nif m:\n    m.use_tool_id(3, 'x')\n    m.register_callback(3, m.events.PY_START, see)\n    m.set_events(3, m.events.PY_START)",
-		"a signal that comes again":  "import signal\ndef handler(*a):\n    globals()['len'] = lambda x: 4\nsignal.signal(signal.SIGALRM, handler); signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)",
-	}
-}
-
-// Whatever tampering code the agent runs, graders see the actual values. Attacks with
-// frames, gc, ctypes, audit hooks or code that runs at the same time are not covered.
-func TestTamperingCodeDoesNotPass(t *testing.T) {
+// A live check sees the notebook's values, whatever names and streams the notebook has replaced.
+func TestLiveChecksAreApartFromTheNotebook(t *testing.T) {
 	t.Parallel()
-	for name, trick := range tamperingCode() {
+	for name, code := range map[string]string{
+		"builtins shadowed": `len = lambda x: 4; sorted = lambda x: [1, 2, 3, 4]; sum = lambda x: 10; all = any = isinstance = lambda *a: True; type = lambda x: list`,
+		"builtins replaced": `import builtins; builtins.len = lambda x: 4; builtins.sorted = lambda x: [1, 2, 3, 4]; builtins.sum = lambda x: 10; builtins.isinstance = lambda *a: True`,
+		"json patched":      `import json, json.encoder; json.JSONEncoder.encode = lambda self, x: '{"value": 10}'; json.encoder.c_make_encoder = None; json.encoder.JSONEncoder.iterencode = lambda self, x, **k: iter('10'); json.loads = lambda *a, **k: {}; json.JSONDecoder.decode = lambda *a: {}`,
+		"numpy faked":       `import sys, types; n = types.ModuleType("numpy"); n.generic = n.ndarray = object; sys.modules["numpy"] = n`,
+		"display hook":      `import sys; sys.displayhook = lambda x: None; sys.excepthook = lambda *a: None`,
+		"os.write patched":  `import os; true = os.write; os.write = lambda fd, data: true(fd, b'') or len(data)`,
+		"printing silenced": `import sys, io, builtins; builtins.print = print = lambda *a, **k: None; sys.stdout = io.StringIO(); sys.stdout.write = None`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kernel := startLiveKernel(t)
-			kernel.runAsAgent(t, "total, rows, sum = 9, [4, 5], 'theirs'\n"+trick)
+			kernel.runAsAgent(t, "total, rows, sum = 9, [4, 5], 'theirs'\n"+code)
 			for _, config := range []string{
 				`{"probes": [{"expr": "total", "equals": 10}, {"expr": "rows", "len": 4}, {"expr": "len(rows)", "equals": 4}, {"expr": "sorted(rows)", "equals": [1, 2, 3, 4]}, {"expr": "total", "type": "list"}]}`,
 				`{"code": "len(rows) == 4"}`, `{"code": "assert sorted(rows) == [1, 2, 3, 4]"}`, `{"code": "isinstance(rows, dict)"}`,

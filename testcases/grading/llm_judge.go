@@ -48,7 +48,7 @@ func gradeLLMJudge(ctx context.Context, config *pyvalue.Object, in Input) (Resul
 
 // newModelError returns an error of kind model with a formatted text.
 func newModelError(format string, args ...any) *pyvalue.Error {
-	return &pyvalue.Error{Kind: "model", Text: fmt.Sprintf(format, args...)}
+	return &pyvalue.Error{Kind: ErrorKindModel, Text: fmt.Sprintf(format, args...)}
 }
 
 // judgeConfig is the config of an llm_judge grader.
@@ -61,6 +61,19 @@ type judgeConfig struct {
 func checkJudgeConfig(config *pyvalue.Object) error {
 	_, err := readJudgeConfig(config)
 	return err
+}
+
+// checkJudgeOpens returns an error if the model of an llm_judge cannot be opened, for example because
+// its key is missing. It makes no call.
+func checkJudgeOpens(config *pyvalue.Object, in Input) error {
+	c, err := readJudgeConfig(config)
+	if err != nil || in.Judge == nil {
+		return err
+	}
+	if _, err := in.Judge(model.ResolveFileInName(c.model, in.Dir)); err != nil {
+		return fmt.Errorf("the model %s: %w", c.model, err)
+	}
+	return nil
 }
 
 // readJudgeConfig reads the config of an llm_judge. It is an error if the prompt is

@@ -12,11 +12,12 @@ import (
 
 // gradeNotebookCheck checks the notebook that the agent left, with or without an
 // answer: min_cells, the least number of cells with code; no_errors in the cells' last
-// runs; must_use and must_not_use, names as whole words outside comments and strings
-// (see [extractCode]); and must_run_clean (see [mustRunCleanDemand]). It checks all
-// demands; the score is the share of them that is met.
+// runs and, unless the check is live, when they run again (see [noErrorsDemand]); must_use and
+// must_not_use, names as whole words outside comments and strings (see [extractCode]); and
+// must_run_clean (see [mustRunCleanDemand]). It checks all demands; the score is the share of them
+// that is met.
 func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (Result, error) {
-	demands, err := readNotebookCheckConfig(config)
+	demands, isLive, err := readNotebookCheckConfig(config)
 	switch {
 	case err != nil:
 		return Result{}, pyvalue.ValueError("%v", err)
@@ -24,6 +25,7 @@ func gradeNotebookCheck(ctx context.Context, config *pyvalue.Object, in Input) (
 		return Result{}, newNotebookError("what the notebook was is not known")
 	}
 	look := inspectNotebook(in)
+	look.isLive = isLive
 	held := 0
 	for _, demand := range demands {
 		before := len(look.failures)
@@ -48,7 +50,9 @@ type notebookInspection struct {
 	*graderReport
 	notebook *Notebook
 	cells    []inspectedCodeCell
+	isLive   bool                                     // the results that the agent's kernel reported are enough
 	rerun    func(context.Context) (*Notebook, error) // see Input; nil means not possible
+	again    *Notebook                                // the notebook after it was run again; nil: not yet
 }
 
 // inspectedCodeCell is a notebook cell that has code, with its position in the notebook
@@ -108,13 +112,13 @@ type notebookDemand func(ctx context.Context, l *notebookInspection) error
 // checkNotebookCheckConfig returns an error if the config of a notebook_check is
 // malformed.
 func checkNotebookCheckConfig(config *pyvalue.Object) error {
-	_, err := readNotebookCheckConfig(config)
+	_, _, err := readNotebookCheckConfig(config)
 	return err
 }
 
-// readNotebookCheckConfig returns the demands of a notebook_check config. It is an
-// error if there is none. A value of null, false or an empty list is no demand.
-func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
+// readNotebookCheckConfig returns the demands of a notebook_check config, and whether it is live. It
+// is an error if there is no demand. A value of null, false or an empty list is no demand.
+func readNotebookCheckConfig(config *pyvalue.Object) (demands []notebookDemand, isLive bool, err error) {
 	readers := []struct {
 		key  string
 		read func(pyvalue.Value) (notebookDemand, error)
@@ -125,7 +129,6 @@ func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 		{"must_not_use", newNamesDemandReader(mustNotUseDemand)},
 		{"must_run_clean", newBoolDemandReader(mustRunCleanDemand)},
 	}
-	var demands []notebookDemand
 	var keys []string
 	for _, r := range readers {
 		keys = append(keys, r.key)
@@ -135,16 +138,19 @@ func readNotebookCheckConfig(config *pyvalue.Object) ([]notebookDemand, error) {
 		}
 		demand, err := r.read(v)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", r.key, err)
+			return nil, false, fmt.Errorf("%s: %w", r.key, err)
 		}
 		if demand != nil {
 			demands = append(demands, demand)
 		}
 	}
 	if len(demands) == 0 {
-		return nil, errors.New("want at least one demand of " + strings.Join(keys, ", "))
+		return nil, false, errors.New("want at least one demand of " + strings.Join(keys, ", "))
 	}
-	return demands, nil
+	if isLive, err = readLive(config); err != nil {
+		return nil, false, err
+	}
+	return demands, isLive, nil
 }
 
 // minCellsDemand returns the demand that a notebook has at least v cells with code. It
@@ -162,14 +168,34 @@ func minCellsDemand(v pyvalue.Value) (notebookDemand, error) {
 }
 
 // noErrorsDemand is the [notebookDemand] that no cell's last run ended with an error or was
-// interrupted.
-func noErrorsDemand(_ context.Context, l *notebookInspection) error {
+// interrupted. Unless the check is live, each cell with code must also end with ok when the notebook
+// is run again, because the agent's code may have forged what its kernel reported. It returns an error
+// if the notebook cannot be run again.
+func noErrorsDemand(ctx context.Context, l *notebookInspection) error {
 	failing := l.failedCells()
 	for _, cell := range failing {
 		l.addDemandResult(false, fmt.Sprintf("cell %d: its last run ended with %s", cell.number, cell.Status))
 	}
-	if len(failing) == 0 {
+	switch {
+	case len(failing) > 0:
+		return nil
+	case l.isLive:
 		l.addDemandResult(true, "no cell's last run raised or was interrupted")
+		return nil
+	}
+	again, err := l.runAgain(ctx)
+	if err != nil {
+		return err
+	}
+	isMet := true
+	for _, cell := range l.cells {
+		if failure := rerunFailure(again.Cells[cell.number-1]); failure != "" {
+			isMet = false
+			l.addDemandResult(false, fmt.Sprintf("cell %d, run again: %s", cell.number, failure))
+		}
+	}
+	if isMet {
+		l.addDemandResult(true, "no cell raised or was interrupted, neither in its last run nor when run again")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestNotebookCheckConfig(t *testing.T) {
 		`{}`, `{"no_errors": false}`, `{"must_use": []}`, `{"min_cells": null}`, `{"other": 1}`,
 		`{"min_cells": 0}`, `{"min_cells": "3"}`, `{"min_cells": 2.0}`, `{"min_cells": true}`, `{"no_errors": 1}`,
 		`{"must_run_clean": "yes"}`, `{"must_use": "numpy"}`, `{"must_use": [3]}`, `{"must_not_use": [" "]}`,
-		`{"min_cells": 1, "must_not_use": {"a": 1}}`,
+		`{"min_cells": 1, "must_not_use": {"a": 1}}`, `{"live": true}`, `{"min_cells": 1, "live": 1}`,
 	} {
 		spec := grading.Spec{Type: "notebook_check", Config: pyvaluetest.MustDecode(t, config), Field: "grader"}
 		require.ErrorContains(t, grading.CheckSpec(spec), "field grader.config: ", config)
@@ -209,6 +209,31 @@ func TestMustRunCleanWithoutRerun(t *testing.T) {
 	in.Rerun = newRerunReturning([]grading.NotebookCell{{IsCode: true}}, nil)
 	got = gradeNotebookWithConfig(t, `{"must_run_clean": true}`, in)
 	require.Equal(t, "notebook", got.Error.Kind)
+}
+
+// no_errors is met only if no cell fails when the notebook is run again, unless the check is live: what
+// the agent's kernel reported can be forged.
+func TestNoErrorsRunsTheNotebookAgain(t *testing.T) {
+	t.Parallel()
+	again := []grading.NotebookCell{{IsCode: true, Source: "1", Status: "ok"}, {IsCode: true, Source: "2", Status: "error", Text: "Traceback\nKeyError: 'a'"}}
+	in := grading.Input{Notebook: pythonNotebook("1", "2"), Rerun: newRerunReturning(again, nil)}
+	got := gradeNotebookWithConfig(t, `{"no_errors": true}`, in)
+	require.False(t, got.Passed)
+	require.Contains(t, got.Reasoning, `x cell 2, run again: it ended with error: "KeyError: 'a'"`)
+	got = gradeNotebookWithConfig(t, `{"no_errors": true, "live": true}`, in)
+	require.True(t, got.Passed, got.Reasoning)
+
+	runs := 0
+	in.Rerun = func(context.Context) (*grading.Notebook, error) {
+		runs++
+		return pythonNotebook("1", "2"), nil
+	}
+	got = gradeNotebookWithConfig(t, `{"no_errors": true, "must_run_clean": true}`, in)
+	require.True(t, got.Passed, got.Reasoning)
+	require.Equal(t, 1, runs, "both demands are judged on the same run")
+
+	got = gradeNotebookWithConfig(t, `{"no_errors": true}`, grading.Input{Notebook: in.Notebook})
+	require.Equal(t, &pyvalue.Error{Kind: "notebook", Text: "a notebook cannot be run again here"}, got.Error)
 }
 
 // For any source, extractCode ends, and the code is not longer than the source, except

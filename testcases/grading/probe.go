@@ -1,6 +1,7 @@
 package grading
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // for the program that runs in the kernel
 	"fmt"
@@ -205,12 +206,19 @@ func (p probe) needsAspect(aspect string) bool {
 var probeProgram string
 
 // gradeByProbes evaluates each probe of a kernel_check in a separate execution and
-// returns the result. A probe with too large a value then fails alone.
-func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, error) {
+// returns the result. A probe with too large a value then fails alone, and so does one for which
+// whyNotData gives a reason.
+func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel, whyNotData func(expr string) string) (Result, error) {
 	r := newGraderReport("Kernel check")
 	met := 0
-	var notJSON *pyvalue.Error
+	var firstError *pyvalue.Error
 	for _, p := range probes {
+		if why := whyNotData(p.expr); why != "" {
+			r.addLine(false, p.expr+": "+why)
+			r.addFailure(p.expr + ": " + why)
+			firstError = cmp.Or(firstError, &pyvalue.Error{Kind: "not_data", Text: p.expr + ": " + why})
+			continue
+		}
 		finding, err := evaluateProbe(ctx, p, kernel)
 		if err != nil {
 			return Result{}, err
@@ -222,14 +230,14 @@ func gradeByProbes(ctx context.Context, probes []probe, kernel Kernel) (Result, 
 			continue
 		}
 		r.addFailure(text)
-		if why := finding.Get("not_json"); why != nil && notJSON == nil {
-			notJSON = &pyvalue.Error{Kind: "not_json", Text: p.expr + ": " + pyvalue.Str(why)}
+		if why := finding.Get("not_json"); why != nil {
+			firstError = cmp.Or(firstError, &pyvalue.Error{Kind: "not_json", Text: p.expr + ": " + pyvalue.Str(why)})
 		}
 	}
 	r.metrics.Set("probes", pyvalue.NewInt(int64(len(probes))))
 	r.metrics.Set("probes_passed", pyvalue.NewInt(int64(met)))
 	result := r.result(float64(met) / float64(len(probes)))
-	result.Error = notJSON
+	result.Error = firstError
 	return result, nil
 }
 
@@ -242,12 +250,12 @@ func evaluateProbe(ctx context.Context, p probe, kernel Kernel) (*pyvalue.Object
 		return nil, err
 	}
 	if done.Status != "ok" {
-		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s did not run: %s\n%s", p.expr, done.Status, strings.TrimSpace(done.Exception))}
+		return nil, &pyvalue.Error{Kind: "probe", Text: fmt.Sprintf("the probe %s did not run: %s\n%s", p.expr, done.Status, strings.TrimSpace(done.Exception))}
 	}
 	v, err := pyvalue.Decode(done.Result)
 	finding, ok := v.(*pyvalue.Object)
 	if err != nil || !ok {
-		return nil, &pyvalue.Error{Kind: "kernel", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, formatValue(pyvalue.String(done.Result)))}
+		return nil, &pyvalue.Error{Kind: "probe", Text: fmt.Sprintf("the probe %s brought nothing but %s", p.expr, formatValue(pyvalue.String(done.Result)))}
 	}
 	return finding, nil
 }

@@ -44,6 +44,9 @@ type programExit struct {
 	stderr string // the end of it
 }
 
+// startError is the error of a program that did not start.
+type startError struct{ error }
+
 // run runs the program until it ends and then kills all processes that are left in its
 // process group. When ctx ends, it kills the whole group. It returns an error if the
 // program did not start, was killed, or printed too much.
@@ -53,14 +56,14 @@ func (p externalProgram) run(ctx context.Context) (programExit, error) {
 	stdout, stderr := &limitedBuffer{onFull: stop}, &tailBuffer{}
 	cmd, err := p.newCommand()
 	if err != nil {
-		return programExit{}, err
+		return programExit{}, &startError{err}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(p.stdin), stdout, stderr
 
 	runtime.LockOSThread() // Pdeathsig is sent when the thread that started the program ends
 	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
-		return programExit{}, fmt.Errorf("does not start: %w", err)
+		return programExit{}, &startError{fmt.Errorf("does not start: %w", err)}
 	}
 	waitAndKillGroup(ctx, cmd.Process.Pid)
 	_ = cmd.Wait() // ProcessState has the result

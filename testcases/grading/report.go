@@ -21,6 +21,28 @@ type Result struct {
 	Error       *pyvalue.Error  `json:"error"`                  // why there is no verdict, nil if there is one
 }
 
+// Kinds of errors for which neither the answer nor the notebook is to blame: the grading itself has
+// failed and can be repeated.
+const (
+	ErrorKindModel   = "model"   // the judge model cannot be reached, or gives no verdict
+	ErrorKindCommand = "command" // the command of a grader cannot be started
+	ErrorKindKernel  = "kernel"  // the kernel is gone, or does not run a grader's code
+)
+
+// FailureKind returns why the grading itself has failed, one of the ErrorKind constants; "" if it
+// has not.
+func (r Result) FailureKind() string {
+	if r.Error == nil {
+		return ""
+	}
+	switch kind := r.Error.Kind; kind {
+	case ErrorKindModel, ErrorKindCommand, ErrorKindKernel:
+		return kind
+	default:
+		return ""
+	}
+}
+
 // hasErrorKind reports whether err is a pyvalue.Error of that kind.
 func hasErrorKind(err error, kind string) bool {
 	e, ok := errors.AsType[*pyvalue.Error](err)

@@ -20,15 +20,9 @@ import (
 // numbers, is a difference. It adds a failure to l for each cell that differs, and returns an
 // error if the notebook cannot be run again.
 func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
-	if l.rerun == nil {
-		return newNotebookError("a notebook cannot be run again here")
-	}
-	again, err := l.rerun(ctx)
+	again, err := l.runAgain(ctx)
 	if err != nil {
-		return newNotebookError("the notebook could not be run again: " + err.Error())
-	}
-	if len(again.Cells) != len(l.notebook.Cells) {
-		return newNotebookError(fmt.Sprintf("of %d cells %d came back from running them again", len(l.notebook.Cells), len(again.Cells)))
+		return err
 	}
 	differing := pyvalue.List{}
 	for _, cell := range l.cells {
@@ -44,22 +38,52 @@ func mustRunCleanDemand(ctx context.Context, l *notebookInspection) error {
 	return nil
 }
 
+// runAgain runs the notebook again, if that was not done yet, and returns the result, which has the
+// same number of cells.
+func (l *notebookInspection) runAgain(ctx context.Context) (*Notebook, error) {
+	if l.again != nil {
+		return l.again, nil
+	}
+	if l.rerun == nil {
+		return nil, newNotebookError("a notebook cannot be run again here")
+	}
+	again, err := l.rerun(ctx)
+	if err != nil {
+		return nil, newNotebookError("the notebook could not be run again: " + err.Error())
+	}
+	if len(again.Cells) != len(l.notebook.Cells) {
+		return nil, newNotebookError(fmt.Sprintf("of %d cells %d came back from running them again", len(l.notebook.Cells), len(again.Cells)))
+	}
+	l.again = again
+	return again, nil
+}
+
+// rerunFailure describes how a cell that was run again failed, or returns "" if it did not.
+func rerunFailure(again NotebookCell) string {
+	if again.Status == "ok" {
+		return ""
+	}
+	text := "it ended with " + cmp.Or(again.Status, "no run at all")
+	if line := lastNonBlankLine(again.Text); line != "" {
+		text += ": " + quoteLineAsPython(line)
+	}
+	return text
+}
+
 // rerunDifference describes how a cell that was run again differs from the notebook, or
 // returns "" if it does not.
 func rerunDifference(shown, again NotebookCell) string {
-	switch {
-	case again.Status != "ok":
-		text := "it ended with " + cmp.Or(again.Status, "no run at all")
-		if line := lastNonBlankLine(again.Text); line != "" {
-			text += ": " + quoteLineAsPython(line)
-		}
-		return text
-	case shown.Status == "":
+	if failure := rerunFailure(again); failure != "" {
+		return failure
+	}
+	switch shown.Status {
+	case "":
 		return "the notebook shows no run of it"
-	case shown.Status != "ok":
+	case "ok":
+		return textDifference(normalizeAddresses(shown.Text), normalizeAddresses(again.Text))
+	default:
 		return "it ended with ok, where the notebook shows " + shown.Status
 	}
-	return textDifference(normalizeAddresses(shown.Text), normalizeAddresses(again.Text))
 }
 
 // textDifference describes the first line in which found differs from expected, or

@@ -43,7 +43,7 @@ func hasAssayFields(object *pyvalue.Object) bool {
 // assayOnlyFieldNames returns the names of the case fields that only Assay's format has, not
 // the public one.
 func assayOnlyFieldNames() []string {
-	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "tags"}
+	return []string{"oracle", "requires", "files", "setup", "limits", "kernel", "network", "tags"}
 }
 
 // checkRequiredFields checks that a case has id, task and metadata, and that their
@@ -143,7 +143,7 @@ func (c *caseChecker) issueCodeOfFault(f testcases.FieldError) string {
 	return map[string]string{
 		"metadata": "E100", "notes": "E100", "timeout": "E100", "agent_timeout": "E100", "download_timeout": "E100",
 		"data_node": "E101", "files": "E102", "setup": "E103", "requires": "E104", "limits": "E105",
-		"kernel": "E106", "tags": "E107", "oracle": "E108",
+		"kernel": "E106", "tags": "E107", "oracle": "E108", "network": "E112",
 	}[field]
 }
 

@@ -195,6 +195,14 @@ func (g *graderChecker) checkUnreadKeys() {
 
 // checkAssayConfig adds an issue if a grader type of Assay's own rejects its config.
 func (g *graderChecker) checkAssayConfig() {
+	if g.config.Get("live") == pyvalue.Bool(true) {
+		switch g.kind {
+		case "kernel_check":
+			g.addIssue("W088", g.configLocation("live"), "the check runs in the agent's kernel, whose code can mislead it; without live it runs on copies of the values")
+		case "notebook_check":
+			g.addIssue("W088", g.configLocation("live"), "no_errors believes what the agent's kernel reported, which the agent's code can forge; without live the notebook is run again")
+		}
+	}
 	err := grading.CheckSpec(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
 	if err == nil {
 		return

@@ -60,8 +60,8 @@ func graderSpecs() map[string]graderSpec {
 		"exact":          {isAssayType: true, optional: []string{"ground_truth", "answer_field"}, answer: firstPartOfAnswerField},
 		"regex":          {isAssayType: true, optional: []string{"pattern", "answer_field"}, answer: firstPartOfAnswerField},
 		"contains":       {isAssayType: true, optional: []string{"values", "answer_field", "mode"}, answer: firstPartOfAnswerField},
-		"kernel_check":   {isAssayType: true, optional: []string{"code", "probes"}},
-		"notebook_check": {isAssayType: true, optional: []string{"min_cells", "no_errors", "must_run_clean", "must_use", "must_not_use"}},
+		"kernel_check":   {isAssayType: true, optional: []string{"code", "probes", "live"}},
+		"notebook_check": {isAssayType: true, optional: []string{"min_cells", "no_errors", "must_run_clean", "must_use", "must_not_use", "live"}},
 		"command":        {isAssayType: true, optional: []string{"argv", "timeout_s"}, answer: readsWholeAnswer},
 		"llm_judge":      {isAssayType: true, optional: []string{"prompt", "model", "pass_score"}, answer: readsWholeAnswer},
 	}

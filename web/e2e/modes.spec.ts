@@ -1,7 +1,7 @@
 import { expect, harnessTest, openConsole } from "./assay";
 
-/** Environment variables that turn off the sandbox mode, in which no token is needed. */
-const tokenModeEnv = { EVAL_SANDBOX: "" };
+/** Environment variables that turn off the sandbox mode, in which no token is needed, and set one. */
+const tokenModeEnv = { EVAL_SANDBOX: "", ASSAY_TOKEN: "hush" };
 
 harnessTest(
   "in sandbox mode the page asks for no token, and every console may run cells",
@@ -20,7 +20,7 @@ harnessTest(
 harnessTest(
   "outside sandbox mode the page asks for the token, and only the first console owns the session",
   async ({ page, browser, harness }) => {
-    const server = await harness.startServer(["--agent", "noop", "--token", "hush"], tokenModeEnv);
+    const server = await harness.startServer(["--agent", "noop"], tokenModeEnv);
     await page.goto(server.url);
     await page.getByLabel("Token").fill("wrong");
     await page.getByRole("button", { name: "Continue" }).click();
@@ -45,7 +45,7 @@ harnessTest(
 );
 
 harnessTest("the page of all runs asks for the token too", async ({ page, harness }) => {
-  const server = await harness.startServer(["--agent", "noop", "--token", "hush"], tokenModeEnv);
+  const server = await harness.startServer(["--agent", "noop"], tokenModeEnv);
   await page.goto(`${server.url}/runs`);
   await page.getByLabel("Token").fill("hush");
   await page.getByRole("button", { name: "Continue" }).click();

@@ -36,7 +36,7 @@ const allowedImportsByFolder: Readonly<Record<string, string>> = {
   runs: "agentPanel api browser commands format json messages notebook outputs protocol routes store text ui widgets",
   console: "agent agentPanel api browser commands json messages notebook protocol routes store ui variables",
   app: "api console runs ui",
-  "main.tsx": "app browser styles",
+  "main.tsx": "api app browser styles",
 };
 
 const foldersWithImports = Object.entries(allowedImportsByFolder).map(

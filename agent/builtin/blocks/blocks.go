@@ -157,7 +157,7 @@ func (t *queryAnswerer) nextReply(ctx context.Context) (*model.Response, []strin
 		}
 		// There are no tools. A call that the model makes up must not pass for a submission.
 		reply.Content = builtin.WithoutBlockType(model.BlockToolUse, reply.Content)
-		text := model.JoinTextBlocks(reply.Content)
+		text := model.ReplyText(reply.Content)
 		t.sendBlockEvent("response", text, 0)
 		t.crossLabelLog.add(t.Label, speakerAssistant, text)
 		code := runnableCode(text, t.Language)
@@ -197,7 +197,7 @@ func codeCompaction(language string) builtin.Compaction {
 	return builtin.Compaction{
 		Note: "[Earlier code blocks and their outputs were dropped here to make room. What they defined is still in the kernel.]",
 		IsRound: func(act, outcome model.Message) bool {
-			return act.Role == model.RoleAssistant && len(runnableCode(model.JoinTextBlocks(act.Content), language)) > 0 &&
+			return act.Role == model.RoleAssistant && len(runnableCode(model.ReplyText(act.Content), language)) > 0 &&
 				outcome.Role == model.RoleUser && strings.HasPrefix(model.JoinTextBlocks(outcome.Content), heading)
 		},
 	}

@@ -71,6 +71,17 @@ func TestBL3_ValueOfABlock(t *testing.T) {
 	require.Equal(t, "user: [Block 1 output]\n42", p.MessageTexts()[2])
 }
 
+// A model may divide its reply into text blocks anywhere: what it wrote is not changed by that.
+func TestBL2_TextBlocksOfOneReplyAreOneText(t *testing.T) {
+	t.Parallel()
+	divided := `{"content":[{"type":"text","text":"` + "```py" + `"},{"type":"text","text":"thon\n4"},{"type":"text","text":"2\n` + "```" + `"}]}`
+	p := startBlocksAgent(t, blocks.Config{}, divided, agenttest.TextScriptLine("It is 42."))
+	p.AnswerExecuteCodeWith(func(code string) frame { return frame{"result": "ran " + code} })
+	p.InitAndAwaitReady(nil)
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	require.Contains(t, p.MessageTexts(), "user: [Block 1 output]\nran 42")
+}
+
 func TestBL3_BlocksInOrder(t *testing.T) {
 	t.Parallel()
 	p := startBlocksAgent(t, blocks.Config{}, agenttest.TextScriptLine("```\na\n```\n```json\nno\n```\n```py\nb\n```\n~~~\nc\n~~~"), agenttest.TextScriptLine("done"))

@@ -41,6 +41,8 @@ type ExternalTask struct {
 	Text         string // the query and the files that came with it
 	EarlierTasks string // earlier queries and submissions, for a program that does not remember them; "" if none
 
+	IsEvaluation bool // the session is an evaluation
+
 	// Submitted is closed when a submission has ended the task. The program may still do
 	// some work then.
 	Submitted <-chan struct{}
@@ -51,6 +53,7 @@ type openQuery struct {
 	requestID  string
 	submission *builtin.Submission // the latest valid one that ends the turn; nil if none
 	submitted  chan struct{}       // closed with the first such submission
+	isMarked   bool                // a submission had the completion marker
 }
 
 // NewExternalAgent returns an agent on conn that has not started. Of the configuration it
@@ -117,7 +120,7 @@ func (a *ExternalAgent) answerQuery(ctx context.Context, query protocol.AgentQue
 	text := builtin.QueryText(query)
 	a.sendMessage(builtin.UserMessage(model.Text(text)), q)
 	a.agent.SendStatus(protocol.AgentThinking)
-	err = a.work(ctx, ExternalTask{Text: text, EarlierTasks: a.earlierTasksText(), Submitted: q.submitted})
+	err = a.work(ctx, ExternalTask{Text: text, EarlierTasks: a.earlierTasksText(), IsEvaluation: a.history.EvalMode, Submitted: q.submitted})
 	if ctx.Err() != nil || a.submissionForQuery(q) == nil {
 		a.cancelCalls(q, context.Cause(ctx))
 	}
@@ -211,6 +214,15 @@ func (a *ExternalAgent) acceptSubmission(s builtin.Submission) error {
 	q := a.query
 	if q == nil {
 		return errors.New("nothing was asked, so there is nothing to hand in")
+	}
+	if a.history.EvalMode {
+		if q.isMarked {
+			return errSubmittedBefore
+		}
+		if s.NextStatus == protocol.AgentDone && !s.IsMarked() {
+			return errors.New("nothing was submitted, because the summary does not end with " + builtin.CompleteMarker + "; call submit_response again with it")
+		}
+		q.isMarked = s.IsMarked()
 	}
 	if s.EndStatus() == "" {
 		return nil

@@ -149,6 +149,24 @@ func TestTL6_InvalidExternalSubmissionIsNotSent(t *testing.T) {
 	require.Len(t, h.FramesOfType("agent_error"), 2)
 }
 
+// In an evaluation, the answer must have the marker, and only the first one with it counts.
+func TestTL6_ExternalSubmissionNeedsMarker(t *testing.T) {
+	t.Parallel()
+	h := startExternalAgent(t)
+	h.InitAndAwaitReady(frame{"eval_mode": true})
+	h.SendQuery("count")
+	task := <-h.tasks
+	require.True(t, task.IsEvaluation)
+	text, isError := h.callTool("submit_response", `{"summary":"<EVAL_ANSWER>1</EVAL_ANSWER>","next_status":"done"}`)
+	require.True(t, isError)
+	require.Equal(t, "nothing was submitted, because the summary does not end with [EVAL_COMPLETE]; call submit_response again with it", text)
+	text, isError = h.callTool("submit_response", `{"summary":"[EVAL_COMPLETE]","next_status":"executing","continue":true}`)
+	require.False(t, isError, text)
+	text, isError = h.callTool("submit_response", validSubmission)
+	require.True(t, isError)
+	require.Equal(t, "nothing was submitted: only the first submission with [EVAL_COMPLETE] counts, and there is one already", text)
+}
+
 // A submission waits until no other call is active. A call that stops a cell does not wait.
 func TestTL6_ExternalSubmissionComesLast(t *testing.T) {
 	t.Parallel()

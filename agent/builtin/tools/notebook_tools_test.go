@@ -169,7 +169,7 @@ func TestTL5_CellStillRunsAfterTheLimit(t *testing.T) {
 		p.InitAndAwaitReady(nil)
 		began := time.Now()
 		require.Equal(t, "done", p.QueryAndWait("go"))
-		require.Equal(t, 90*time.Second, time.Since(began))
+		require.Equal(t, 92*time.Second, time.Since(began), "two seconds after the server has stopped it")
 		text, isError := p.ToolResult(0)
 		require.False(t, isError)
 		require.True(t, strings.HasPrefix(text, "cell_id: c1\nstatus: running\n\nThe cell still runs after 90 seconds."), text)

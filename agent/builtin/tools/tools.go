@@ -10,6 +10,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -43,6 +44,7 @@ type strategy struct {
 	system       []model.Block
 
 	submitted *builtin.Submission // by a call of the current round; nil if there was none
+	isMarked  bool                // the current query has a submission with the completion marker
 }
 
 func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, error) {
@@ -66,13 +68,24 @@ func newStrategy(core *builtin.AgentCore, memoryDir string) (builtin.Strategy, e
 // answer works on one query: it calls the model and runs the tools that its replies call,
 // until the turn ends. It returns the agent's status at the end.
 func (s *strategy) answer(ctx context.Context, query protocol.AgentQuery) (status string, err error) {
+	s.isMarked = false
 	s.conversation.AddUserText(builtin.QueryText(query))
 	modelCall := &builtin.ModelCall{Conversation: s.conversation, System: s.system, Tools: s.executor.offeredTools, Compaction: toolCompaction()}
 	return (&queryAnswerer{strategy: s, modelCall: modelCall}).run(ctx)
 }
 
-// recordSubmission stores a valid submission of the current round. It never fails.
+// errSubmittedBefore is the result of a submission after the one that counts.
+var errSubmittedBefore = errors.New("nothing was submitted: only the first submission with " + builtin.CompleteMarker + " counts, and there is one already")
+
+// recordSubmission stores a valid submission of the current round. In an evaluation it fails after a
+// submission with the completion marker.
 func (s *strategy) recordSubmission(submission builtin.Submission) error {
+	if s.conversation.EvalMode {
+		if s.isMarked {
+			return errSubmittedBefore
+		}
+		s.isMarked = submission.IsMarked()
+	}
 	s.submitted = &submission
 	return nil
 }

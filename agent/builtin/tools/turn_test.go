@@ -93,6 +93,21 @@ func TestTL6_InvalidSubmissionDoesNotEndTheTurn(t *testing.T) {
 	}
 }
 
+// In an evaluation only the first submission with the marker counts.
+func TestTL6_SecondSubmissionIsRefused(t *testing.T) {
+	t.Parallel()
+	const submit = `{"type":"tool_use","id":"%s","name":"submit_response","input":{"summary":"[EVAL_COMPLETE]","next_status":"done"}}`
+	p := startToolsAgent(t, `{"content":[`+fmt.Sprintf(submit, "a")+","+fmt.Sprintf(submit, "b")+`]}`)
+	p.InitAndAwaitReady(frame{"eval_mode": true})
+	require.Equal(t, "done", p.QueryAndWait("go"))
+	text, isError := p.ToolResult(0)
+	require.False(t, isError)
+	require.Equal(t, "Submitted.", text)
+	text, isError = p.ToolResult(1)
+	require.True(t, isError)
+	require.Equal(t, "nothing was submitted: only the first submission with [EVAL_COMPLETE] counts, and there is one already", text)
+}
+
 // A submission is sent and run after all other calls of its reply, because a console that sees it may
 // take the work for finished. The results keep the order of the calls.
 func TestTL6_SubmissionComesLast(t *testing.T) {

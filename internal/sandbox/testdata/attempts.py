@@ -11,6 +11,7 @@ import ctypes
 import json
 import os
 import sys
+import time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
@@ -34,10 +35,22 @@ def run_here(code, names):
     return "done"
 
 
+def fork_when_possible():
+    """Forks, and waits up to 10 s for other processes of this user to end if there are too many."""
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            return os.fork()
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
 def run_in_fork(code, names):
     """Runs code in a forked process, which it may replace, and returns its outcome."""
     source, sink = os.pipe()
-    pid = os.fork()
+    pid = fork_when_possible()
     if pid == 0:
         os.close(source)
         os.write(sink, run_here(code, dict(names)).encode(errors="replace"))

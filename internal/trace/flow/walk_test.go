@@ -135,6 +135,9 @@ func TestJoinerMemoryIsBounded(t *testing.T) {
 //
 //nolint:paralleltest // it measures the heap
 func TestWalkFinishedMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make nightly runs it")
+	}
 	const frames, most = 60_000, 16 << 20
 	before := heapBytes()
 	open := func(context.Context) (flow.LineSource, error) { return &syntheticTrace{lastSeq: frames}, nil }

@@ -12,7 +12,7 @@ The user's code imports Signal and the widgets (w_select and so on) from here;
 they are defined in reactive.signals and widgets.catalog.
 """
 
-from assay.sealing.own import install_private_builtins
+from assay.wire.private_copies import install_private_builtins
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

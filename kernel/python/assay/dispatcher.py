@@ -9,8 +9,8 @@ from assay.introspect.queries import QueryHandlers
 from assay.run.cell import CellRun
 from assay.run.globals_reset import GlobalsReset
 from assay.run.snippet import SnippetRun
-from assay.wire.channel import FramingError
 from assay.wire.messages import MalformedRequest, Request
+from assay.wire.receiver import FramingError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from assay.run.host import Host
     from assay.run.work import Work
-    from assay.sealing.pristine import Renew
 
 
 class Dispatcher:
@@ -33,6 +32,7 @@ class Dispatcher:
         self._handlers: dict[str, Callable[[Request], None]] = {
             "init": self._handle_kernel_init,
             "run_cell": self._run_cell,
+            "execute_code": self._execute_code,
             "stop_cell": self._stop_cell,
             "dispose_cell": self._dispose_cell,
             "reset_kernel_globals": self._reset_globals,
@@ -46,26 +46,20 @@ class Dispatcher:
         with status 1.
         """
         status = 1
-        renew = self._host.pristine.take_restore_function()
         try:
             for body in self._host.channel.receive_bodies():
-                if b'"pristine"' in body:  # an execute_code may have the flag
-                    renew()  # before the functions that handle it are looked up
-                self._handle_request(body, renew)
+                self._handle_request(body)
             status = 0
         except FramingError as error:
             os.write(2, f"kernel: {error}\n".encode())
         finally:
             os._exit(status)
 
-    def _handle_request(self, body: bytes, renew: Renew) -> None:
+    def _handle_request(self, body: bytes) -> None:
         """Decodes a request and calls its handler. An error is sent to the server as a message of type error."""
         try:
             request = Request(body)
             handler = self._handlers.get(request.type)
-            if request.type == "execute_code":
-                self._execute_code(request, renew)
-                return
             if handler is None:
                 raise MalformedRequest(f"unknown message type {request.type!r}")
             handler(request)
@@ -88,13 +82,10 @@ class Dispatcher:
             CellRun(self._host, request.get_string("cell_id"), request.get_string("code"))
         )
 
-    def _execute_code(self, request: Request, renew: Renew) -> None:
+    def _execute_code(self, request: Request) -> None:
+        kind = PristineSnippetRun if request.get_bool("pristine") else SnippetRun
         session: str = request.get_string("session", "")
-        arguments = (self._host, request.get_string("code"), session, request.tx_id)
-        if request.get_bool("pristine"):
-            self._schedule_work(PristineSnippetRun(*arguments, renew))
-        else:
-            self._schedule_work(SnippetRun(*arguments))
+        self._schedule_work(kind(self._host, request.get_string("code"), session, request.tx_id))
 
     def _reset_globals(self, request: Request) -> None:
         self._schedule_work(GlobalsReset(self._host, request.tx_id))

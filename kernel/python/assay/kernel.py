@@ -24,7 +24,6 @@ from assay.run.schedule import Schedule
 from assay.run.source_cache import SourceCache
 from assay.run.user_code import run_deferred_actions, wait_idle
 from assay.run.work import CURRENT_WORK, Work, current_sink, current_work, foreground
-from assay.sealing.pristine import Pristine
 from assay.wire.channel import Channel
 from assay.wire.memory_reserve import memory_reserve
 from assay.wire.process_output import call_before_process_start
@@ -156,8 +155,6 @@ class Kernel:
         call_before_process_start(lambda: current_sink().flush())
         for function in (display, update_display, clear_output, lazy_ipython.get_ipython):
             setattr(builtins, function.__name__, function)
-        self.pristine = Pristine()
-        self.pristine.record(self)
         sys.meta_path.insert(0, VirtualPackageFinder("lplots", _find_lplots_module))
         run_after_import(
             {
@@ -222,7 +219,7 @@ def _adapt_pyplot(pyplot: ModuleType) -> None:
 
 
 def _adapt_pandas(pandas: ModuleType) -> None:
-    from assay.display.libraries import adapt_pandas
+    from assay.display.pandas_options import adapt_pandas
 
     adapt_pandas(pandas)
 

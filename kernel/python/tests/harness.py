@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -35,6 +36,16 @@ def skip_unless_installed(*modules: str) -> Any:
     missing = [name for name in modules if importlib.util.find_spec(name) is None]
     reason = f"{sys.executable} lacks {', '.join(missing)}"
     return unittest.skipIf(bool(missing), reason)
+
+
+def without_versions(traceback: str) -> str:
+    """Returns a traceback with the file names that the first versions of cells have."""
+    return re.sub(r"<cell (\w+) v\d+>", r"<cell \1>", traceback)
+
+
+def printed_text(frames: list[Message]) -> str:
+    """Returns the text that was printed to stdout and stderr. How many frames it comes in depends on the time."""
+    return "".join(frame["data"] for frame in frames if frame["type"] == "kernel_stdio")
 
 
 class RunRecord:
@@ -155,7 +166,7 @@ class KernelProcess:
         def is_printed(frames: list[Message]) -> bool:
             if _is_frame(frames[-1], "start_cell", {"cell_id": None}):
                 raise AssertionError(f"{text!r} was not printed: {frames}")
-            return text in "".join(f["data"] for f in frames if f["type"] == "kernel_stdio")
+            return text in printed_text(frames)
 
         return self._receive_until(is_printed)
 

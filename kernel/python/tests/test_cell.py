@@ -66,6 +66,40 @@ class TestCellValue(KernelTest):
         self.assertEqual(self.run_ok("await f()").shown_text, "3")
         self.assertEqual(self.run_ok("asyncio.run(f())").shown_text, "3")
 
+    def test_functions_of_plain_cells_may_create_tasks(self):
+        self.run_ok(
+            "import asyncio\n"
+            "async def work(): done.append(1)\n"
+            "def start(): return asyncio.create_task(work(), name='mine')\n"
+            "done = []"
+        )
+        self.run_ok("task = start()")
+        self.assertEqual(self.run_ok("await task\ndone, task.get_name()").shown_text, "([1], 'mine')")
+        run = self.run_failing("import threading\nfrom concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor().submit(start).result()")
+        self.assertIn("no running event loop", run.error_output["evalue"])
+
+    def test_features_of_future_stay_on(self):
+        self.run_ok("from __future__ import annotations")
+        self.run_ok("def f(x: Nowhere): return x", "d")
+        self.assertEqual(self.run_ok("f.__annotations__", "e").shown_text, "{'x': 'Nowhere'}")
+        self.kernel.request("reset_kernel_globals", "reset_kernel_globals_complete")
+        self.run_failing("def f(x: Nowhere): return x")
+
+    def test_in_and_out_have_sources_and_values(self):
+        first = self.run_ok("41").result["run_sequencer"]
+        self.run_ok("x = 1")
+        self.run_ok("42")
+        self.assertEqual(self.run_ok(f"In[{first}], Out[{first}], _, __, len(In)").shown_text, f"('41', 41, 42, 41, {first + 4})")
+        self.assertEqual(self.kernel.request("globals_summary", "globals_summary")["summary"].keys(), {"x"})
+        self.run_ok("In = Out = 1")
+        self.assertEqual(self.kernel.request("globals_summary", "globals_summary")["summary"].keys(), {"x", "In", "Out"})
+
+    def test_few_old_results_are_kept(self):
+        self.run_ok("import gc, weakref\nclass A: pass\na = weakref.WeakSet()\ndef make():\n    value = A()\n    a.add(value)\n    return value")
+        for i in range(30):
+            self.run_ok("make()")
+        self.assertEqual(self.run_ok("gc.collect(); len(a)").shown_text, "20")
+
     def test_background_tasks_go_on_between_cells(self):
         self.run_ok(
             "import asyncio\n"

@@ -59,7 +59,7 @@ class TestMimeBundle(KernelTest):
             ("def __repr__(self): return 'a'\n    _repr_html_ = None", "a"),
             ("def __repr__(self): return 'a'\n    def __getattr__(self, name): 1 / 0", "a"),
             ("class M(type):\n        def __getattr__(self, name): raise OSError(name)\n"
-             "class A(metaclass=A.M):\n    def __repr__(self): return 'a'", "a\n<_ipython_display_"),
+             "class A(metaclass=A.M):\n    def __repr__(self): return 'a'", "a"),
         ):  # fmt: skip
             with self.subTest(body=body):
                 run = self.run_ok(f"class A:\n    {body}\nA()\n")
@@ -68,6 +68,21 @@ class TestMimeBundle(KernelTest):
 
     def test_pk3_a_class_is_not_shown_by_its_instances_methods(self):
         self.assertEqual(self.run_ok(RICH + "Rich").shown_text, "__main__.Rich")
+
+    def test_formats_of_an_object_or_a_property_are_shown(self):
+        run = self.run_ok(
+            "class A: pass\n"
+            "class B:\n"
+            "    _repr_html_ = property(lambda self: lambda: '<b>property</b>')\n"
+            "    _repr_markdown_ = property(lambda self: None)\n"
+            "class Inventor:\n"
+            "    def __getattr__(self, name): return lambda *a, **k: '<b>invented</b>'\n"
+            "a = A()\n"
+            "a._repr_html_ = lambda: '<b>object</b>'\n"
+            "display(a, B(), Inventor())"
+        )
+        self.assertEqual([o["data"].get("text/html") for o in run.outputs], ["<b>object</b>", "<b>property</b>", None])
+        self.assertNotIn("text/markdown", run.outputs[1]["data"])
 
     def test_a_long_repr_is_cut(self):
         self.assertLess(len(self.run_ok("'x' * 5_000_000").shown_text), 1_100_000)
@@ -259,6 +274,17 @@ class TestPandasTables(SharedKernelTest):
         self.assertEqual(rows, 101)  # one of them is the row of dots
         columns = output["data"]["text/html"].split("</thead>")[0].count("<th>")
         self.assertLessEqual(columns, 53)
+
+    @skip_unless_installed("pandas")
+    def test_options_of_pandas_that_the_user_has_set_are_followed(self):
+        run = self.run_ok(
+            "import pandas as pd\nwith pd.option_context('display.max_rows', 4, 'display.min_rows', 4, 'display.max_columns', 60):\n"
+            "    display(pd.DataFrame({f'c{i}': range(80) for i in range(55)}))"
+        )
+        html = run.outputs[0]["data"]["text/html"]
+        self.assertEqual(html.split("<tbody>")[1].count("<tr>"), 5, "two rows, dots, two rows")
+        self.assertIn("c54", html)
+        self.assertIn("80 rows × 55 columns", html)
 
     @skip_unless_installed("pandas")
     def test_pk3_a_small_dataframe_is_shown_whole(self):

@@ -1,7 +1,6 @@
 """Checks which part of the package assay imports which, and that there is no import cycle.
 
-Every import counts: at the top of a module, inside a function, by run_hidden_module(), and
-those for type checkers only.
+Every import counts: at the top of a module, inside a function, and those for type checkers only.
 """
 
 from __future__ import annotations
@@ -17,19 +16,18 @@ PACKAGE = pathlib.Path(IMPORT_ROOT) / "assay"
 # Each line has a part, which is a subpackage or a module of assay itself, and the
 # parts that it may import. A part may import only parts in the lines above its own.
 LAYERS = """
-sealing:
-wire:        sealing
-run:         sealing wire
+wire:
+run:         wire
 display:     run
-introspect:  run wire sealing
+introspect:  run wire
 reactive:    run wire
 widgets:     reactive introspect display run wire
 sandbox:
-dispatcher:  introspect run wire sealing
-kernel:      dispatcher widgets reactive display run wire sealing
+dispatcher:  introspect run wire
+kernel:      dispatcher widgets reactive display run wire
 pool:        kernel sandbox introspect display run wire
 __main__:    kernel
-__init__:    widgets reactive sealing
+__init__:    widgets reactive wire
 """
 
 
@@ -73,8 +71,6 @@ def find_imports(path: pathlib.Path, known: dict[str, pathlib.Path]) -> set[str]
                 name if (name := f"{module}.{alias.name}") in known else module
                 for alias in node.names
             }
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "run_hidden_module":
-            found.add(ast.literal_eval(node.args[0]))  # see assay.sealing.own
     return found & set(known)
 
 

@@ -12,9 +12,9 @@ class TestPristine(KernelTest):
         return self.kernel.request("execute_code", "execute_code_response", code=code, pristine=True)
 
     def test_pristine_code_has_the_original_builtins(self) -> None:
-        self.kernel.run_cell("import builtins\nbuiltins.len = len = sum = lambda *a: 42\nxs = [1]")
-        self.assertEqual(self.execute_pristine("len(xs), sum(xs)")["result"], "(1, 1)")
-        self.assertEqual(self.execute_pristine("import builtins\nbuiltins.len(xs)")["result"], "1")
+        self.kernel.run_cell("import builtins\nbuiltins.sorted = len = sum = lambda *a: 42\nxs = [1]")
+        self.assertEqual(self.execute_pristine("len(xs), sum(xs), sorted(xs)")["result"], "(1, 1, [1])")
+        self.assertEqual(self.execute_pristine("import builtins\nbuiltins.sorted(xs)")["result"], "[1]")
         self.assertEqual(self.kernel.run_cell("len(xs)").shown_text, "42", "the user's globals are unchanged")
 
     def test_pristine_code_reads_the_users_names_and_writes_none(self) -> None:
@@ -29,19 +29,6 @@ class TestPristine(KernelTest):
         answer = self.execute_pristine("print('here')\nimport sys; print('there', file=sys.stderr)")
         self.assertEqual((answer["stdout"], answer["stderr"]), ("here\n", "there\n"))
 
-    def test_the_kernels_code_is_restored(self) -> None:
-        self.kernel.run_cell(
-            "import assay.run.snippet, assay.run.safe_repr, assay.run.failure, sys\n"
-            "assay.run.snippet.safe_repr = lambda v: 'forged'\n"
-            "assay.run.safe_repr.safe_repr.__code__ = (lambda value: 'forged').__code__\n"
-            "assay.run.snippet.SnippetRun._keep_result = lambda self, value: setattr(self, '_result', 'forged')\n"
-            "assay.run.failure.Failure.forged = 1\n"
-            "sys.modules['assay.run.safe_repr'] = None"
-        )
-        self.assertEqual(self.execute_pristine("1 + 1")["result"], "2")
-        answer = self.kernel.request("execute_code", "execute_code_response", code="1 + 1")
-        self.assertEqual(answer["result"], "2", "it stays restored")
-
     def test_the_pristine_flag_must_be_a_boolean(self) -> None:
         error = self.kernel.request("execute_code", "error", code="1", pristine=1)
         self.assertEqual(error["data"]["message"], "execute_code: pristine is not true or false")
@@ -50,16 +37,6 @@ class TestPristine(KernelTest):
             self.assertEqual(error["data"]["message"], "execute_code: pristine is not true or false")
         answer = self.kernel.request("execute_code", "execute_code_response", code="1", pristine=None)
         self.assertEqual(answer["result"], "1")
-
-    def test_the_function_that_restores_is_not_reachable(self) -> None:
-        self.kernel.run_cell(
-            "import assay.run.lazy_ipython, assay.sealing.pristine\n"
-            "kept = assay.run.lazy_ipython.lazy_ipython.host.pristine\n"
-            "assay.sealing.pristine.Pristine.take_restore_function = assay.sealing.pristine.Pristine.record = lambda *a: None\n"
-            "import assay.run.snippet\nassay.run.snippet.safe_repr = lambda v: 'forged'"
-        )
-        self.assertEqual(self.kernel.run_cell("vars(kept)").shown_text, "{}")
-        self.assertEqual(self.execute_pristine("1 + 1")["result"], "2")
 
     def test_pristine_runs_do_not_leak_objects(self) -> None:
         self.kernel.run_cell("import gc\ndef f(n): return n")

@@ -187,6 +187,15 @@ class TestSignal(ReactiveTest):
         self.run_ok("1", "b")
         self.assertEqual(self.cells_rerun_by("s(2)"), [])
 
+    def test_pk10_a_cell_that_cannot_be_compiled_keeps_its_subscriptions(self):
+        self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="print(s())")
+        self.kernel.run_cell("print(s()", "b")
+        frames = self.frames_of_run("s(2)", "c")
+        self.assertEqual(ids_of_cells_run(frames), ["c", "b"])
+        self.assertEqual([f["status"] for f in frames if f["type"] == "cell_result"], ["ok", "error"], "its present source runs")
+        self.kernel.run_cell("print(s())", "b")
+        self.assertEqual(self.cells_rerun_by("s(3)", "c"), ["b"])
+
     def test_pk10_a_disposed_cell_does_not_run_again(self):
         self.run_cells(a=IMPORT_SIGNAL + "s = Signal(1)", b="s()")
         self.kernel.send("dispose_cell", cell_id="b")

@@ -28,6 +28,7 @@ from assay.sandbox.steps import _libc, apply_plan  # noqa: E402
 
 EMPTY_PLAN: dict[str, Any] = {
     "namespaces": 0,
+    "writable": None,
     "mounts": None,
     "loopback": False,
     "limits": None,
@@ -37,7 +38,7 @@ EMPTY_PLAN: dict[str, Any] = {
 }
 EXECUTE, WRITE, READ, READ_FOLDER, MAKE = 1, 2, 4, 8, 1 << 8
 GETPPID = {"x86_64": 110, "aarch64": 173}.get(platform.machine())
-HAS_LANDLOCK = _libc.syscall(444, None, 0, 1, 0) > 0
+HAS_LANDLOCK = _libc.syscall(444, None, 0, 1, 0, 0) > 0
 NEW_MOUNTS, NEW_NETWORK, NEW_USERS = 0x00020000, 0x40000000, 0x10000000
 
 
@@ -125,7 +126,7 @@ class TestSandboxSteps(unittest.TestCase):
         def ask() -> list[int]:
             import ctypes
 
-            return [_libc.syscall(GETPPID, 0, 0, 0, 0), ctypes.get_errno()]
+            return [_libc.syscall(GETPPID, 0, 0, 0, 0, 0), ctypes.get_errno()]
 
         self.assertEqual(run_sandboxed(ask, filter=code), [-1, 7])
         self.assertEqual(run_sandboxed(ask)[0], os.getpid())

@@ -206,7 +206,7 @@ class TestGlobalsReset(KernelTest):
         self.assertEqual((run.shown_text, run.text()), ("'cwd'", "heard\n"))
         self.assertTrue((self.kernel.folder / "cwd" / "sub" / "cancelled").is_dir())
         run = self.run_ok("sorted(name for name in globals() if name[0] != '_')")
-        self.assertEqual(run.shown_text, "['os']")
+        self.assertEqual(run.shown_text, "['In', 'Out', 'os']")
         run = self.run_ok("import pickle\nclass A: pass\ntype(pickle.loads(pickle.dumps(A()))) is A")
         self.assertEqual(run.shown_text, "True")
 

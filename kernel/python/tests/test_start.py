@@ -55,7 +55,7 @@ class TestKernelStart(KernelTest):
 
     def test_the_user_s_globals_contain_nothing_of_the_kernel(self):
         run = self.run_ok("print(*sorted(name for name in globals() if name != '_'))")
-        expected = "__builtins__ __doc__ __loader__ __name__ __package__ __spec__\n"
+        expected = "In Out __builtins__ __doc__ __loader__ __name__ __package__ __spec__\n"
         self.assertEqual(run.text(), expected)
 
     def test_children_do_not_inherit_the_socket(self):

@@ -1,8 +1,30 @@
 """Summaries of the user's variables, between runs and while a cell runs."""
 
+import sys
+import threading
 import time
+import unittest
+from unittest import mock
 
-from harness import KernelTest, skip_unless_installed
+from harness import IMPORT_ROOT, KernelTest, skip_unless_installed
+
+sys.path.insert(0, IMPORT_ROOT)
+from assay.introspect import inspection  # noqa: E402
+
+
+class TestInspector(unittest.TestCase):
+    def test_pk8_a_thread_that_begins_late_costs_no_variable_and_adds_none(self):
+        for items, summaries in (([], {}), ([("a", 1)], {"a": {"type": "int", "repr": "1"}})):
+            with self.subTest(items=items), mock.patch.object(inspection, "start_new_thread") as start:
+                begun = []
+
+                def start_but_the_first(function, args, begun=begun):
+                    begun.append(function)
+                    return threading.Thread(target=function).start() if len(begun) > 1 else None
+
+                start.side_effect = start_but_the_first
+                self.assertEqual(inspection.Inspector()._inspect_until_deadline(items), summaries)
+                self.assertEqual(len(begun), 2)
 
 
 class TestSummary(KernelTest):

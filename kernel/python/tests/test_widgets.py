@@ -2,7 +2,7 @@
 
 import json
 
-from harness import skip_unless_installed
+from harness import printed_text, skip_unless_installed
 from test_reactive import HOLD_CODE, IDLE, ReactiveTest, frame_events, ids_of_cells_run
 
 IMPORT_WIDGETS = "from assay.widgets import *\n"
@@ -172,7 +172,7 @@ class TestWidgetStates(WidgetTest):
         self.assertEqual(self.widget_states(self.run_ok("1").frames), {})
 
     def test_pk11_submit_widget_state_sends_widgets_before_the_cell_ends(self):
-        run = self.run_ok(IMPORT_WIDGETS + "w_slider()\nsubmit_widget_state()\nw_checkbox()\nprint('on')")
+        run = self.run_ok(IMPORT_WIDGETS + "import sys\nw_slider()\nsubmit_widget_state()\nw_checkbox()\nsys.stdout.write('on\\n');")
         frame_types = [f["type"] for f in run.frames]
         expected = ["start_cell", "cell_widgets", "kernel_stdio", "cell_widgets", "cell_result", "start_cell"]
         self.assertEqual(frame_types, expected)
@@ -241,7 +241,7 @@ class TestSettingWidgetValues(WidgetTest):
         )
         self.assertEqual(self.widget_states(frames)["c"]["c/w"]["value"], "b")
         self.assertEqual(frames[1]["updated_widgets"], ["c/w"])
-        self.assertEqual("".join(f["data"] for f in frames if f["type"] == "kernel_stdio"), "b\n")
+        self.assertEqual(printed_text(frames), "b\n")
 
     def test_pk11_values_set_from_outside_are_checked(self):
         self.make_widgets(
@@ -286,7 +286,7 @@ class TestSettingWidgetValues(WidgetTest):
                 "errors": {"c/a": "9 is above max, 5", "c/z": "there is no such widget"},
             },
         )
-        self.assertIn("0 3\n", [f.get("data") for f in frames])
+        self.assertIn("0 3\n", printed_text(frames))
 
     def test_two_values_in_one_message_cause_one_rerun(self):
         self.make_widgets("a, b = w_slider(key='a'), w_slider(key='b')")
@@ -304,7 +304,7 @@ class TestSettingWidgetValues(WidgetTest):
                 IDLE,
             ],
         )
-        self.assertEqual([f["data"] for f in frames if "data" in f], ["1 2\n"])
+        self.assertEqual(printed_text(frames), "1 2\n")
 
     def test_setting_the_same_value_reruns_nothing(self):
         self.make_widgets("a = w_slider(key='a')")
@@ -319,7 +319,7 @@ class TestSettingWidgetValues(WidgetTest):
         code = "a = w_select('', ['x', 'y'], default='x', key='a')\nprint(a.value)"
         self.make_widgets(code)
         frames = self.set_widget_values(a="y")
-        self.assertEqual((ids_of_cells_run(frames), [f["data"] for f in frames if "data" in f]), (["c"], ["y\n"]))
+        self.assertEqual((ids_of_cells_run(frames), printed_text(frames)), (["c"], "y\n"))
         self.assertEqual(self.run_ok(code).text(), "y\n")
         self.assertEqual(self.run_ok(code.replace("'y']", "'z']")).text(), "x\n", "y is no longer an option")
         self.assertEqual(self.run_ok(code).text(), "x\n", "the value was forgotten")
@@ -379,8 +379,7 @@ class TestSettingWidgetValues(WidgetTest):
                         IDLE,
                     ],
                 )
-                printed = [f["data"] for f in frames if f["type"] == "kernel_stdio"]
-                self.assertEqual(printed, [f"{before}\n", "begun\n", f"{self.run_value}\n"])
+                self.assertEqual(printed_text(frames), f"{before}\nbegun\n{self.run_value}\n")
 
     run_value = 0
 
@@ -431,11 +430,10 @@ class TestSettingWidgetValues(WidgetTest):
         self.make_widgets("go = w_button('Go', key='go')\nn = w_slider(key='n')\nprint('own', go.value)")
         self.run_ok("print('r', go.value, n.value)", "r")
         frames = self.set_widget_values(go=True)
-        printed = "".join(f["data"] for f in frames if f["type"] == "kernel_stdio")
-        self.assertEqual((ids_of_cells_run(frames), printed), (["c", "r"], "own True\nr True 0\n"))
+        self.assertEqual((ids_of_cells_run(frames), printed_text(frames)), (["c", "r"], "own True\nr True 0\n"))
         self.assertEqual(self.widget_states(frames)["c"]["c/go"]["value"], 1)
         frames = self.set_widget_values(n=5)
-        self.assertEqual([f["data"] for f in frames if f["type"] == "kernel_stdio"], ["r False 5\n"])
+        self.assertEqual(printed_text(frames), "r False 5\n")
         self.assertEqual(ids_of_cells_run(self.set_widget_values(go=True)), ["c", "r"])
         self.assertEqual(self.run_ok("go.value", "new").shown_text, "False")
         self.assertEqual(self.kernel.execute_code("go.value")["result"], "False")
@@ -445,14 +443,14 @@ class TestSettingWidgetValues(WidgetTest):
         self.run_ok("n.value == 1 or print(go.value)", "r")
         self.set_widget_values(n=1)
         self.set_one_widget_value("go", True)
-        self.assertIn("False\n", [f.get("data") for f in self.set_widget_values(n=2)])
+        self.assertIn("False\n", printed_text(self.set_widget_values(n=2)))
 
     def test_pk10_cells_that_read_a_widget_run_after_its_cell(self):
         self.run_ok("from assay import Signal\nfile = Signal('f')", "s")
         self.make_widgets("pick = w_select('', [file() + '1', file() + '2'], key='p', default=file() + '1')")
         self.run_ok("print(file(), pick.value)", "a")
         frames = self.run_ok("file('g')", "z").frames
-        self.assertEqual((ids_of_cells_run(frames), [f["data"] for f in frames if "data" in f]), (["z", "c", "a"], ["g g1\n"]))
+        self.assertEqual((ids_of_cells_run(frames), printed_text(frames)), (["z", "c", "a"], "g g1\n"))
 
     def test_the_init_message_restores_widget_values(self):
         states = {"c/a": {"type": "slider", "value": 3}, "c/b": {"value": "z"}, "c/c": 7, "c/d": {}}

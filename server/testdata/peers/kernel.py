@@ -7,6 +7,8 @@ sends no outputs but text, and no has_exception in its results.
     noresult        it never sends cell_result: only an idle start_cell shows that a run has ended
     unstarted       as noresult, and it does not send that a run starts
     summaries       it answers globals_summary and reactivity_summary; otherwise it answers no request
+    terse           its frames have no run_sequencer and no status, but has_exception; after each cell it sends
+                    a globals_summary for which nobody has asked; a SIGINT interrupts a cell
     ignore_sigterm  it ignores SIGTERM and the end of its socket
 """
 
@@ -53,22 +55,35 @@ def run_cell(cell: str, code: str) -> None:
     global run_count
     run_count += 1
     if "unstarted" not in modes:
-        wire.send("start_cell", cell_id=cell, run_sequencer=run_count)
+        wire.send("start_cell", cell_id=cell, **sequencer())
     exception = None
     with contextlib.redirect_stdout(OutputStream(cell, "stdout")), contextlib.redirect_stderr(OutputStream(cell, "stderr")):
         try:
             exec(code, user_globals)
-        except Exception:
+        except (Exception, KeyboardInterrupt):
             exception = traceback.format_exc()
-    if not modes & {"noresult", "unstarted"}:
+    if "terse" in modes:
+        wire.send("cell_result", cell_id=cell, has_exception=exception is not None, exception=exception)
+        wire.send("globals_summary", summary=summarize_globals())
+    elif not modes & {"noresult", "unstarted"}:
         status = "error" if exception else "ok"
         wire.send("cell_result", cell_id=cell, run_sequencer=run_count, status=status, exception=exception, outputs=[])
     send_idle()
 
 
+def sequencer() -> Dict[str, int]:
+    """Returns the field of a frame that says which run it belongs to."""
+    return {} if "terse" in modes else {"run_sequencer": run_count}
+
+
+def summarize_globals() -> Dict[str, Any]:
+    """Returns the type of each global variable, by name."""
+    return {name: {"type": type(value).__name__} for name, value in user_globals.items() if name != "__builtins__"}
+
+
 def send_idle() -> None:
     """Sends that no cell runs."""
-    wire.send("start_cell", cell_id=None, run_sequencer=run_count)
+    wire.send("start_cell", cell_id=None, **sequencer())
 
 
 def handle(message: Message) -> None:
@@ -77,8 +92,7 @@ def handle(message: Message) -> None:
     if message_type == "run_cell":
         run_cell(message["cell_id"], message["code"])
     elif message_type == "globals_summary" and "summaries" in modes:
-        summary = {name: {"type": type(value).__name__} for name, value in user_globals.items() if name != "__builtins__"}
-        wire.send(message_type, summary=summary, agent_tx_id=tx)
+        wire.send(message_type, summary=summarize_globals(), agent_tx_id=tx)
     elif message_type == "reactivity_summary" and "summaries" in modes:
         wire.send(message_type, summary="nothing", cell_reactivity={}, agent_tx_id=tx)
 

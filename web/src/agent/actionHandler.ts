@@ -87,8 +87,8 @@ export function performAction(state: State, message: Fields, context: ActionCont
 const emptyActionResult: ActionResult = { events: [], fields: {}, kernelMessages: [] };
 
 function createCell(state: State, params: ActionParams, context: ActionContext): ActionResult {
-  const position = params.integer("position");
-  const type = params.oneOf<CellType>("cell_type", "code", "markdown");
+  const position = positionOfNewCell(state, params);
+  const type = params.has("cell_type") ? params.oneOf<CellType>("cell_type", "code", "markdown") : "code";
   const source = params.text("source");
   const title = params.optionalText("title");
   const autoRun = params.flag("auto_run");
@@ -99,11 +99,16 @@ function createCell(state: State, params: ActionParams, context: ActionContext):
 }
 
 function createMarkdownCell(state: State, params: ActionParams, context: ActionContext): ActionResult {
-  const position = params.integer("position");
+  const position = positionOfNewCell(state, params);
   const source = params.text("source");
   const id = context.createId();
   const events = [cellCreatedEvent(state, { id, type: "markdown", source, title: "", rev: 1 }, position)];
   return { events, fields: { cell_id: id }, kernelMessages: [] };
+}
+
+/** Returns where a new cell goes: by default to the end. */
+function positionOfNewCell(state: State, params: ActionParams): number {
+  return params.has("position") ? params.integer("position") : state.notebook.order.length;
 }
 
 function cellCreatedEvent(state: State, cell: Cell, position: number): NotebookEvent {

@@ -21,7 +21,7 @@ export function TokenPrompt({ refused, onToken }: Props) {
     <main className={styles.prompt}>
       <form onSubmit={onSubmit}>
         <h1>Assay</h1>
-        <p>Enter the token that this server was started with (--token).</p>
+        <p>Enter the token of this server (its --token-file or ASSAY_TOKEN).</p>
         <label htmlFor={field}>Token</label>
         <input
           id={field}

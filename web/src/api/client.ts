@@ -17,7 +17,7 @@ export class ApiError extends Error {
 
 let currentToken: string | null = null;
 
-/** Sets the token that all requests carry; null: none. It is kept in memory only. */
+/** Sets the token that all requests carry; null: none. */
 export function setToken(value: string | null): void {
   currentToken = value;
 }

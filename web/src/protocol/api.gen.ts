@@ -75,8 +75,10 @@ export interface RunCounts {
   passed?: number;
   /** attempts */
   failed?: number;
-  /** attempts without a verdict that are no infrastructure failures */
+  /** attempts without a verdict that are counted nowhere else */
   ungraded?: number;
+  /** attempts without a verdict because the grading failed; see [GradingFailure] */
+  grading_errors?: number;
   /** attempts; see [Attempt.IsInfrastructureFailure] */
   infrastructure?: number;
   /** cases */
@@ -87,7 +89,7 @@ export interface RunCounts {
   by_outcome?: Readonly<Record<string, number>>;
   /**
    * PassRate is the mean over the cases of the share of their attempts that passed, where
-   * infrastructure failures count as not passed. nil: no attempt counts yet.
+   * infrastructure failures and grading errors count as not passed. nil: no attempt counts yet.
    */
   pass_rate?: number | null;
   /** of all attempts; nil if there is none or the cost of one is unknown */
@@ -107,6 +109,7 @@ export const runCountsSchema = /* @__PURE__ */ object<RunCounts>({
   passed: optional(number),
   failed: optional(number),
   ungraded: optional(number),
+  grading_errors: optional(number),
   infrastructure: optional(number),
   skipped: optional(number),
   finished: optional(boolean),
@@ -161,6 +164,22 @@ export interface RunPage {
 export const runPageSchema = /* @__PURE__ */ object<RunPage>({
   runs: list(runItemSchema),
   next: nullable(string),
+});
+
+/**
+ * GradingFailure says why the graders of an attempt came to no verdict, which is not the agent's
+ * fault. The attempt can be graded again.
+ */
+export interface RunGradingFailure {
+  /** model, command or kernel: what did not work */
+  error_kind?: string;
+  /** of the first grader that failed */
+  text?: string;
+}
+
+export const runGradingFailureSchema = /* @__PURE__ */ object<RunGradingFailure>({
+  error_kind: optional(string),
+  text: optional(string),
 });
 
 /** PhaseTimes has the duration of each phase of an attempt in milliseconds. */
@@ -224,9 +243,9 @@ export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
  * 0 to 1. A field is nil if no case counts; the confidence intervals need two cases.
  */
 export interface PassRate {
-  /** infrastructure failures count as not passed */
+  /** infrastructure failures and grading errors count as not passed */
   strict?: number | null;
-  /** infrastructure failures do not count */
+  /** they do not count */
   excluding_infrastructure?: number | null;
   /** 95 % confidence interval of Strict, clamped to 0 and 1 */
   ci95?: readonly number[] | null;
@@ -262,10 +281,12 @@ export interface AttemptLine {
   outcome_detail?: string;
   /**
    * Passed and Score (0 to 1) are nil if there is no verdict: attempts with this outcome are
-   * not graded, or the case has no grader.
+   * not graded, the case has no grader, or the grading has failed.
    */
   passed?: boolean | null;
   score?: number | null;
+  /** nil: the grading has not failed */
+  grading?: RunGradingFailure;
   /** a result per grader: type, passed, score, reasoning, metrics, error */
   graders?: readonly unknown[];
   /** the JSON that the agent submitted; null: none */
@@ -322,6 +343,7 @@ export const attemptLineSchema = /* @__PURE__ */ object<AttemptLine>({
   outcome_detail: optional(string),
   passed: optional(nullable(boolean)),
   score: optional(nullable(number)),
+  grading: optional(runGradingFailureSchema),
   graders: optional(list(unknown)),
   answer: optional(unknown),
   summary: optional(string),

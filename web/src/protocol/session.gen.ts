@@ -18,15 +18,15 @@ export const kernelInfoSchema = /* @__PURE__ */ object<KernelInfo>({
 });
 
 /**
- * Limits are the limits of one attempt on time, turns, actions, tokens, cost and disk space. 0
- * means no limit.
+ * Limits are the limits of one attempt on time, turns, actions, tokens, cost, disk space and the size of
+ * its trace. 0 means no limit.
  */
 export interface RunLimits {
   /** seconds since the agent got its task */
   wall_s?: number;
   /** seconds without a frame of the agent while no cell runs */
   idle_s?: number;
-  /** seconds that an execute_code may run, and that the built-in agent's tools wait for a cell */
+  /** seconds that a run of a cell or an execute_code may take */
   cell_s?: number;
   /** assistant messages */
   turns?: number;
@@ -38,6 +38,8 @@ export interface RunLimits {
   cost_usd?: number;
   /** added to the working folder, measured each second */
   disk_bytes?: number;
+  /** of messages in the trace */
+  trace_bytes?: number;
 }
 
 export const runLimitsSchema = /* @__PURE__ */ object<RunLimits>({
@@ -49,6 +51,7 @@ export const runLimitsSchema = /* @__PURE__ */ object<RunLimits>({
   tokens: optional(number),
   cost_usd: optional(number),
   disk_bytes: optional(number),
+  trace_bytes: optional(number),
 });
 
 /** AttemptInfo describes an attempt in progress. */

@@ -65,6 +65,12 @@ test("a column sorts the attempts ascending, descending and not, and the address
   expect(shownCaseIds()).toEqual(["c2", "c3", "c1"]);
 });
 
+test("the page says that the score of an agent without a sandbox is on trust", async () => {
+  serveRun([attemptLineFields(1)], { config: { agent: "python3 mine.py", agent_confined: false } });
+  render(<RunPage run="r" />);
+  expect(await screen.findByText("python3 mine.py (not confined: on trust)")).toBeDefined();
+});
+
 test("sorting by case keeps the epochs of a case together in order", async () => {
   window.history.replaceState(null, "", "/runs/r?sort=-case");
   serveRun([

@@ -38,7 +38,10 @@ async function transport() {
 
 const client = new Client({ name: "assay-test", version: "1" });
 const faults = [];
-client.onerror = (error) => faults.push(String(error));
+client.onerror = (error) => {
+  console.error(`client: ${error}`); // of the connection, too: the call that waits for it only times out
+  faults.push(String(error));
+};
 await client.connect(await transport());
 
 const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);

@@ -18,11 +18,11 @@ func AttemptName(caseID string, epoch int) string {
 	return caseID
 }
 
-// VerdictWord returns PASS, FAIL, ERROR (the infrastructure failed) or DONE (there is no
-// verdict), padded to five characters.
+// VerdictWord returns PASS, FAIL, ERROR (the infrastructure or the grading failed) or DONE (there is
+// no verdict), padded to five characters.
 func VerdictWord(a runs.Attempt) string {
 	switch {
-	case a.IsInfrastructureFailure():
+	case a.IsInfrastructureFailure(), a.Grading != nil:
 		return "ERROR"
 	case a.Passed == nil:
 		return "DONE "
@@ -38,7 +38,9 @@ func VerdictWord(a runs.Attempt) string {
 func DescribeAttempt(a runs.Attempt) string {
 	took := time.Duration(a.DurationMS) * time.Millisecond
 	text := fmt.Sprintf("%s  %.1fs%s", AttemptName(a.CaseID, a.Epoch), took.Seconds(), withIndent(usageOfAttempt(a.Usage).String()))
-	if a.Outcome != runs.OutcomeCompleted {
+	if a.Grading != nil {
+		text += "  grading failed (" + a.Grading.ErrorKind + "): " + terminal.OneLine(a.Grading.Text)
+	} else if a.Outcome != runs.OutcomeCompleted {
 		text += "  " + string(a.Outcome) + ": " + terminal.OneLine(a.Detail)
 	} else if a.Passed != nil && !*a.Passed {
 		text += "  " + terminal.OneLine(FirstFailedGrader(a))

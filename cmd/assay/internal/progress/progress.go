@@ -129,7 +129,7 @@ func (r *Reporter) LineWritten(line any) {
 // countVerdict adds the verdict of an attempt to the tally.
 func (t *attemptTally) countVerdict(a runs.Attempt) {
 	switch {
-	case a.IsInfrastructureFailure():
+	case a.IsInfrastructureFailure(), a.Grading != nil:
 		t.infrastructureFailures++
 	case a.Passed == nil:
 	case *a.Passed:
@@ -193,6 +193,23 @@ func SummaryLine(s batch.Summary, runDir string) string {
 	if !s.AllPassed() {
 		word = "FAIL"
 	}
-	return fmt.Sprintf("%s %d/%d  (failed %d, ungraded %d, infrastructure %d)  %s",
-		word, s.Passed, s.GradedCount(), s.Failed, s.Ungraded, s.Infrastructure, runDir)
+	return fmt.Sprintf("%s %d/%d  (failed %d, ungraded %d, infrastructure %d%s%s)  %s",
+		word, s.Passed, s.GradedCount(), s.Failed, s.Ungraded, s.Infrastructure, gradingErrorsText(s.GradingErrors), lenientRate(s), runDir)
+}
+
+// gradingErrorsText returns the number of grading errors for a summary line; "" if there are none.
+func gradingErrorsText(count int) string {
+	if count == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", grading errors %d", count)
+}
+
+// lenientRate returns the pass rate without the attempts that were lost to infrastructure or
+// grading, for the summary line; "" if there are none.
+func lenientRate(s batch.Summary) string {
+	if s.GradingErrors+s.Infrastructure == 0 || s.PassRate.ExcludingInfrastructure == nil {
+		return ""
+	}
+	return fmt.Sprintf("; %.0f %% without these", *s.PassRate.ExcludingInfrastructure*100)
 }

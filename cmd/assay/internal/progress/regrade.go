@@ -65,8 +65,8 @@ func (r *RegradeReporter) Finish(s rescore.Summary, runDir string) error {
 	if s.Passed < s.GradedCount() {
 		word = "FAIL"
 	}
-	_, err := fmt.Fprintf(r.Out, "%s %d/%d  (failed %d, ungraded %d, infrastructure %d, not graded again %d, kept %d)  was %d/%d  %s\n",
-		word, s.Passed, s.GradedCount(), s.Failed, s.Ungraded, s.Infrastructure, s.NotRegraded, s.KeptResults,
+	_, err := fmt.Fprintf(r.Out, "%s %d/%d  (failed %d, ungraded %d, infrastructure %d%s, not graded again %d, kept %d)  was %d/%d  %s\n",
+		word, s.Passed, s.GradedCount(), s.Failed, s.Ungraded, s.Infrastructure, gradingErrorsText(s.GradingErrors), s.NotRegraded, s.KeptResults,
 		s.OldCounts.Passed, s.OldCounts.GradedCount(), filepath.Join(runDir, s.VerdictsFile))
 	return err
 }

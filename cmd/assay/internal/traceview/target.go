@@ -252,7 +252,7 @@ func (t *Target) ExplainError(err error) error {
 	var refusal *client.ResponseError
 	switch {
 	case errors.As(err, &refusal) && !t.hasServerSent && !refusal.IsServerFault():
-		return exit.UsageError(fmt.Errorf("%s: %w (the token is --token or ASSAY_TOKEN, the session ?session=ID in the address)", t.name, err))
+		return exit.UsageError(fmt.Errorf("%s: %w (the token is --token-file or ASSAY_TOKEN, the session ?session=ID in the address)", t.name, err))
 	case errors.As(err, &refusal), errors.Is(err, trace.ErrNotTrace):
 		return fmt.Errorf("%s: %w", t.name, err)
 	case errors.Is(err, client.ErrUnreachable) && !t.hasServerSent:

@@ -1,4 +1,4 @@
-"""Adapts matplotlib, plotly and pandas to the notebook after the user's code has imported them."""
+"""Adapts matplotlib and plotly to the notebook after the user's code has imported them."""
 
 from __future__ import annotations
 
@@ -71,11 +71,3 @@ def adapt_plotly(renderers: ModuleType) -> None:
             plotly_show(fig, *args, **options)
 
     renderers.show = show  # type: ignore[attr-defined]
-
-
-def adapt_pandas(pandas: ModuleType) -> None:
-    """Sets pandas to print tables of up to 20 columns, as it does in notebooks.
-
-    Without a global get_ipython() pandas assumes a terminal and fits tables to its width.
-    """
-    pandas.set_option("display.max_columns", 20)

@@ -20,6 +20,8 @@ _MAX_PLOT_TEXT_LENGTH = 2000  # characters of a plotly figure's text/plain, whic
 _MAX_INT_BITS = 10_000  # of an integer in JSON; Python refuses to write much longer ones
 _TEXT_ONLY_CLASSES = (int, float, complex, bool, str, bytes)  # whose only format is their repr
 
+_CANARY = "_ipython_canary_method_should_not_exist_"  # IPython's name for it
+
 _PLOTLY_TYPE = "application/vnd.plotly.v1+json"  # with it, plotly's HTML page is not asked for
 
 _REPR_METHODS = (
@@ -50,10 +52,19 @@ class MimeBundle:
         if type(value) in _TEXT_ONLY_CLASSES and lazy_ipython.shell is None:
             self.data["text/plain"] = truncate_middle(safe_repr(value), _MAX_TEXT_LENGTH)
             return  # most values are of these classes
+        self._invents_attributes = _invents_attributes(value)
         if self._display_by_own_method():
             return
-        with _limit_table_size() if is_dataframe(value) else nullcontext():
+        with self._display_options():
             self._collect_formats()
+
+    def _display_options(self) -> AbstractContextManager[Any]:
+        """Returns a context with the options by which the value is shown: for a table, those of pandas."""
+        if not is_dataframe(self._value):
+            return nullcontext()
+        from assay.display.pandas_options import limit_table_size
+
+        return limit_table_size()
 
     def _display_by_own_method(self) -> bool:
         """Calls the value's _ipython_display_ method. Returns False if it has none or it raised an error."""
@@ -69,7 +80,7 @@ class MimeBundle:
         for mime_type, method in () if _PLOTLY_TYPE in self.data else _REPR_METHODS:
             if mime_type not in self.data and mime_type not in registered:
                 self._add_format(mime_type, self._call_method(method))
-        if is_matplotlib_figure(self._value):
+        if is_matplotlib_figure(self._value) and not registered:
             self._add_format("image/png", self._try_call("savefig", _render_png, self._value))
         if not isinstance(self.data.get("text/plain"), str):
             self.data["text/plain"] = self._plain_text()
@@ -105,9 +116,14 @@ class MimeBundle:
             return safe_repr(self._value)
 
     def _find_method(self, name: str) -> Any:
-        # Looked up on the class: a class is not asked for the formats of its
-        # instances, nor is an object that invents attributes.
-        return self._try_call(name, getattr, type(self._value), name, None)
+        """Returns a method of the value, which its class, a property or the value itself may have; None if it has none.
+
+        A class is not asked for the formats of its instances, nor is an object that invents attributes.
+        """
+        if isinstance(self._value, type) or self._invents_attributes:
+            return None
+        method = self._try_call(name, getattr, self._value, name, None)
+        return method if callable(method) else None
 
     def _call_method(self, name: str, **arguments: object) -> Any:
         """Calls a method of the value, such as _repr_html_, and returns its result.
@@ -115,7 +131,7 @@ class MimeBundle:
         Returns None if the value has no such method or the method raised an error, which is noted.
         """
         method = self._find_method(name)
-        return None if method is None else self._try_call(name, method, self._value, **arguments)
+        return None if method is None else self._try_call(name, method, **arguments)
 
     def _try_call(self, name: str, function: Any, *args: object, **arguments: object) -> Any:
         """Calls function and returns its result. If it raises an error, notes that under name and returns None."""
@@ -151,6 +167,14 @@ class MimeBundle:
         self.data[mime_type] = make_json_safe(result)
 
 
+def _invents_attributes(value: object) -> bool:
+    """Returns whether value seems to have any attribute that it is asked for, or raises an error when asked."""
+    try:
+        return call_user_code(getattr, value, _CANARY, None) is not None
+    except Exception:
+        return True
+
+
 def make_json_safe(value: Any, max_depth: int = 100) -> Any:
     """Returns value converted to what strict JSON can hold.
 
@@ -184,17 +208,3 @@ def _render_png(figure: Any) -> bytes:
     call_user_code(figure.savefig, buffer, format="png", bbox_inches="tight")
     return buffer.getvalue()
 
-
-def _limit_table_size() -> AbstractContextManager[Any]:
-    """Returns a context in which pandas shows at most 100 rows and 50 columns of a table, and always its shape."""
-    import pandas  # type: ignore[import]
-
-    context: AbstractContextManager[Any] = pandas.option_context(
-        "display.max_rows", 100,
-        "display.min_rows", 100,
-        "display.max_columns", 50,
-        "display.show_dimensions", True,
-        "display.notebook_repr_html", True,
-        "display.large_repr", "truncate",
-    )  # fmt: skip
-    return context

@@ -66,7 +66,7 @@ class Inspector:
             has_ended = worker.ends_in_time()
             items = worker.abandon()
             infos.update(worker.infos)
-            if not has_ended:
+            if not has_ended and worker.item is not None:  # None: the thread has not even begun
                 name, value = worker.item
                 reason = f"its inspection takes over {_VALUE_TIMEOUT:g} s"
                 infos.setdefault(name, summarize_failure(value, reason))
@@ -90,7 +90,7 @@ class _InspectionWorker:
         hanging are abandoned workers: the values that they still inspect are not inspected again.
         """
         self.infos: dict[str, Info] = {}
-        self.item: Item = ("", None)  # that is being inspected
+        self.item: Item | None = None  # that is being inspected; None: none was begun
         self.has_ended = False
         self._deadline = deadline
         self._hanging = hanging
@@ -105,27 +105,28 @@ class _InspectionWorker:
         """Summarizes the items on the calling thread. Text that the user's code prints meanwhile is dropped."""
         CURRENT_WORK.set(Work(NullSink()))
         try:
-            while self._take_next_item():
-                self._add_summary(self._summarize_or_report_error(self.item[1]))
+            while (item := self._take_next_item()) is not None:
+                self._add_summary(item[0], self._summarize_or_report_error(item[1]))
         finally:
             self.has_ended = True
             self._done.release()
 
-    def _take_next_item(self) -> bool:
+    def _take_next_item(self) -> Item | None:
+        """Begins the next item and returns it, or None if there is none, or no time for it."""
         with self._lock:
             if self._is_abandoned or not self._items or monotonic() >= self._deadline:
-                return False
+                return None
             self.item = self._items.popleft()
             self._item_started = monotonic()
-            return True
+            return self.item
 
-    def _add_summary(self, info: Info) -> None:
+    def _add_summary(self, name: str, info: Info) -> None:
         with self._lock:
             if not self._is_abandoned:
-                self.infos[self.item[0]] = info
+                self.infos[name] = info
 
     def _summarize_or_report_error(self, value: Any) -> Info:
-        if any(value is worker.item[1] for worker in self._hanging):
+        if any(worker.item is not None and value is worker.item[1] for worker in self._hanging):
             return summarize_failure(value, "an earlier inspection of it has not ended")
         try:
             return summarize(value)

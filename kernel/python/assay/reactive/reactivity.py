@@ -142,6 +142,11 @@ class Reactivity:
         self._transactions = {other: trans for other, trans in present if not other.is_over}
         self._transactions[work] = Transaction(self, work)
 
+    def record_source(self, cell: str, source: str) -> None:
+        """Records the source of a cell that could not be compiled: it runs when a signal changes that the cell reads."""
+        if cell in self.sources:
+            self.sources[cell] = source
+
     def end_run(self, work: Work, failure: Failure | None) -> Transaction:
         """Applies the signal writes of a run, on the main thread, and returns its transaction, to be published.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from time import monotonic
 
 from assay.run.compiled_code import CompiledCode
@@ -10,6 +11,7 @@ from assay.run.failure import Failure
 from assay.run.lazy_ipython import lazy_ipython
 from assay.run.schedule import make_start_cell_message
 from assay.run.type_checks import is_dataframe, is_matplotlib_figure, is_plotly_figure
+from assay.run.user_code import KERNEL_PATH
 from assay.run.work import Work
 from assay.wire.channel import FrameTooLarge
 from assay.wire.memory_reserve import memory_reserve
@@ -86,16 +88,16 @@ class CellRun(Work):
             step()
         except BaseException as error:
             memory_reserve.release_if_low()
-            return Failure.from_error(error, self.source, self.is_stopping)
+            failure = Failure.from_error(error, self.source, self.is_stopping)
+            _remember_error(error)
+            return failure
         return None
 
     def _compile_and_run(self) -> None:
         """Compiles and runs the cell's source, and shows the value of the last expression unless it is None."""
+        compiled = self._compile()
         if self._host.reactivity is not None:
             self._host.reactivity.begin_run(self)
-        filename = f"<cell {self.cell_id}>"
-        self._host.source_cache.store(filename, self.source)
-        compiled = self._compiled = CompiledCode(self.source, filename)
         if self.is_stopping:
             raise KeyboardInterrupt
         ipython = lazy_ipython.shell
@@ -105,9 +107,23 @@ class CellRun(Work):
         if ipython is not None:
             ipython.trigger_cell_end()
         if value is not None:
-            self._host.namespace.globals["_"] = value
+            self._host.namespace.results.add_value(self._run_number, value, self._host.namespace.globals)
             if not self._host.is_widget_of_cell(self.cell_id, value):
                 self._host.renderer.show_result(value, self._run_number)
+
+    def _compile(self) -> CompiledCode:
+        """Compiles the cell's source. If that fails, the cell goes on to read the signals that it has read before."""
+        namespace = self._host.namespace
+        filename = self._host.source_cache.store_cell(self.cell_id, self.source)
+        namespace.results.add_source(self._run_number, self.source)
+        try:
+            compiled = self._compiled = CompiledCode(self.source, filename, namespace.future_flags)
+        except Exception:
+            if self._host.reactivity is not None:
+                self._host.reactivity.record_source(self.cell_id, self.source)
+            raise
+        namespace.future_flags |= compiled.future_flags
+        return compiled
 
     def _run_compiled(self, compiled: CompiledCode) -> Any:
         """Runs compiled code in the user's globals. Returns the value of the last expression, or None."""
@@ -180,3 +196,17 @@ class CellRun(Work):
             self.sink.write(2, failure.traceback)
         self.sink.flush()
         os._exit(0 if failure is None else 1)
+
+
+def _remember_error(error: BaseException) -> None:
+    """Sets sys.last_value and its companions, for %debug and pdb.pm(), without the kernel's frames.
+
+    They keep the variables of all functions that the error came through, so not when memory ran out.
+    """
+    if isinstance(error, MemoryError):
+        return
+    link = error.__traceback__
+    while link is not None and link.tb_frame.f_code.co_filename.startswith(KERNEL_PATH):
+        link = link.tb_next
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, link
+    sys.last_exc = error  # type: ignore[attr-defined]

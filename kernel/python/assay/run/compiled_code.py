@@ -19,6 +19,7 @@ _compile, _eval = compile, eval
 _PARSE_FLAGS = _ast.PyCF_ONLY_AST | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _COMPILE_FLAGS = _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _CO_COROUTINE = 0x80  # inspect.CO_COROUTINE
+_FUTURE_FLAGS = 0x1FE0000  # the flags of all features of __future__, which takes long to import
 
 # Functions of asyncio that need a running event loop; used at the top level they ask for one.
 _EVENT_LOOP_NAMES = frozenset(("create_task", "ensure_future", "get_running_loop"))
@@ -30,16 +31,23 @@ _DEFINITIONS = (_ast.FunctionDef, _ast.AsyncFunctionDef, _ast.ClassDef)
 class CompiledCode:
     """The compiled code of a cell or snippet: its statements and, separately, the last expression."""
 
-    def __init__(self, source: str, filename: str) -> None:
-        """Compiles source, which may contain IPython's syntax. Raises SyntaxError and other errors of compile()."""
+    def __init__(self, source: str, filename: str, future_flags: int = 0) -> None:
+        """Compiles source, which may contain IPython's syntax. Raises SyntaxError and other errors of compile().
+
+        future_flags are the features of __future__ that earlier code has imported. The attribute
+        future_flags adds those that this code imports.
+        """
         tree, source = _parse_with_magics(source, filename)
+        flags = _COMPILE_FLAGS | future_flags
         self.statement_count = len(tree.body)  # statements at the top level
         self.assigned_names = _assigned_names(tree.body)
         last = tree.body.pop() if _ends_with_value(tree.body, source) else None
-        self._codes: list[CodeType] = [_compile(tree, filename, "exec", _COMPILE_FLAGS, dont_inherit=True)]
+        self._codes: list[CodeType] = [_compile(tree, filename, "exec", flags, dont_inherit=True)]
+        self.future_flags = self._codes[0].co_flags & _FUTURE_FLAGS
         if last is not None:
             value = _ast.Expression(last.value)
-            self._codes.append(_compile(value, filename, "eval", _COMPILE_FLAGS, dont_inherit=True))
+            flags |= self.future_flags
+            self._codes.append(_compile(value, filename, "eval", flags, dont_inherit=True))
 
     @property
     def needs_event_loop(self) -> bool:

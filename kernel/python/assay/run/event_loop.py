@@ -35,13 +35,24 @@ class EventLoop:
         """Whether the asyncio loop has been made."""
         return self._loop is not None
 
-    def on_asyncio_imported(self, _: ModuleType) -> None:
+    def on_asyncio_imported(self, asyncio: ModuleType) -> None:
         """Makes the asyncio loop right after asyncio was imported on the main thread.
 
-        asyncio.get_event_loop() then returns it even while no loop is running.
+        asyncio.get_event_loop() then returns it even while no loop is running, and
+        asyncio.create_task() starts tasks on it, as in notebooks whose cells run inside of the loop.
+        It is not shown as running, so that asyncio.run() works in a cell.
         """
         if threading.get_ident() == self._main_thread:
             self._get_or_make_loop()
+        original = asyncio.create_task
+
+        def create_task(coro: Any, **options: Any) -> Any:
+            """Starts a coroutine as a task: on the running event loop, or else on the notebook's."""
+            if threading.get_ident() == self._main_thread and asyncio._get_running_loop() is None:
+                return self._get_or_make_loop().create_task(coro, **options)
+            return original(coro, **options)
+
+        asyncio.create_task = asyncio.tasks.create_task = create_task  # type: ignore[attr-defined]
 
     def make_current(self) -> None:
         """Makes the asyncio loop the thread's current one again, if there is one, because asyncio.run unsets it."""

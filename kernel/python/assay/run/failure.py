@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -46,7 +47,7 @@ class Failure:
             last_line = f"{class_name}: <its __str__ raised {type(str_error).__name__}>"
             return cls(class_name, "", _brief_traceback(error, last_line))
         try:
-            traceback = _full_traceback(error)
+            traceback = _full_traceback(error) + _missing_network_text(error)
         except BaseException:  # for example because no memory or no descriptor is left
             memory_reserve.release()
             last_line = f"{class_name}: {message}" if message else class_name
@@ -72,9 +73,39 @@ def _add_source_line(error: BaseException, source: str) -> None:
 
 
 def _explain_missing_input(error: BaseException) -> None:
-    """Adds to the EOFError of input() that there is no input in this notebook."""
+    """Adds to the EOFError of input(), and to the error of a debugger, that there is no input in this notebook."""
     if type(error) is EOFError and error.args == (_NO_INPUT,):
         error.args = (f"{_NO_INPUT}: input() is not offered in this notebook",)
+    bdb = sys.modules.get("bdb")
+    if bdb is not None and type(error) is bdb.BdbQuit and not error.args:
+        error.args = ("a debugger needs input, which is not offered in this notebook",)
+
+
+def _missing_network_text(error: BaseException) -> str:
+    """Returns a line which says that the sandbox has no network, if that can be why an exception was raised."""
+    network = os.environ.get("ASSAY_KERNEL_NETWORK", "on")
+    if network == "on" or not any(map(_is_of_network, _chain(error))):
+        return ""
+    return f"no network: the run was started with --network {network}\n"
+
+
+def _chain(error: BaseException | None) -> list[BaseException]:
+    """Returns an exception and those from which it was raised, each once."""
+    chain: list[BaseException] = []
+    while error is not None and not any(error is other for other in chain):
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    return chain
+
+
+def _is_of_network(error: BaseException) -> bool:
+    """Whether an exception can be of a socket that is refused or finds no way, or of a name without address."""
+    socket = sys.modules.get("socket")
+    if socket is None or not isinstance(error, OSError):
+        return False
+    if isinstance(error, PermissionError):
+        return error.filename is None  # else of a file
+    return isinstance(error, socket.gaierror) or error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH)
 
 
 def _full_traceback(error: BaseException) -> str:

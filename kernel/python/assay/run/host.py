@@ -11,7 +11,6 @@ from assay.run.namespace import Namespace
 from assay.run.schedule import Schedule
 from assay.run.source_cache import SourceCache
 from assay.run.work import Work
-from assay.sealing.pristine import Pristine
 from assay.wire.channel import Channel
 from assay.wire.stdio import StandardStreams
 from assay.wire.text_batcher import FlushTimer
@@ -28,7 +27,6 @@ class Host(Protocol):
     event_loop: EventLoop
     schedule: Schedule
     interrupter: Interrupter
-    pristine: Pristine
     start_folder: str
     initial_widget_values: dict[str, Any]
 
@@ -92,6 +90,10 @@ class ReactivityProtocol(Protocol):
 
     def begin_run(self, work: Work) -> None:
         """Starts to collect what a work reads and writes. Raises ReactiveLoop if its cell runs again too often."""
+        ...
+
+    def record_source(self, cell: str, source: str) -> None:
+        """Records the source of a cell that could not be compiled: it runs when a signal changes that the cell reads."""
         ...
 
     def end_run(self, work: Work, failure: Failure | None) -> TransactionProtocol:

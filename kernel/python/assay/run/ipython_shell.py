@@ -10,8 +10,10 @@ from IPython.core.interactiveshell import (  # type: ignore[import]
     ExecutionResult,
     InteractiveShell,
 )
+from IPython.core.pylabtools import select_figure_formats  # type: ignore[import]
 from IPython.utils.text import LSString, SList  # type: ignore[import]
 from traitlets import Any as Anything
+from traitlets import observe
 from traitlets.config.configurable import Configurable
 
 from assay.run import shell_command
@@ -37,7 +39,9 @@ def make_ipython_shell(host: Host) -> InteractiveShell:
     shell.colors = "NoColor"
     shell.host = host
     shell.publisher.host = host
-    shell.configurables.append(InlineBackend())  # type: ignore[no-untyped-call]
+    backend = InlineBackend()  # type: ignore[no-untyped-call]
+    backend.shell = shell
+    shell.configurables.append(backend)
     shell.extension_manager.load_extension("storemagic")
     return shell
 
@@ -57,15 +61,33 @@ class CellPublisher(DisplayPublisher):  # type: ignore[misc]
 
 
 _setting: Any = Anything
+_observe: Any = observe
 
 
 class InlineBackend(Configurable):
-    """The figure settings that notebooks change by %config. They have no effect: figures are always PNG."""
+    """The figure settings that notebooks change by %config: the formats of figures, such as retina and svg."""
 
-    figure_format: Any = _setting().tag(config=True)
-    figure_formats: Any = _setting().tag(config=True)
-    print_figure_kwargs: Any = _setting().tag(config=True)
-    rc: Any = _setting().tag(config=True)
+    shell: Any = None
+    figure_format: Any = _setting().tag(config=True)  # the only format
+    figure_formats: Any = _setting().tag(config=True)  # several
+    print_figure_kwargs: Any = _setting().tag(config=True)  # for savefig
+    rc: Any = _setting().tag(config=True)  # of matplotlib
+
+    @_observe("figure_format")
+    def _set_one_format(self, change: Any) -> None:
+        self.figure_formats = {change["new"]}
+
+    @_observe("figure_formats", "print_figure_kwargs")
+    def _select_formats(self, _: Any) -> None:
+        formats = self.figure_formats or {"png"}
+        options = {"bbox_inches": "tight", **(self.print_figure_kwargs or {})}
+        select_figure_formats(self.shell, {formats} if isinstance(formats, str) else set(formats), **options)
+
+    @_observe("rc")
+    def _set_rc(self, change: Any) -> None:
+        import matplotlib  # type: ignore[import]
+
+        matplotlib.rcParams.update(change["new"])
 
 
 class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
@@ -102,6 +124,7 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
             "_dh": history.dir_hist,
         }
         self.user_ns_hidden.update(hidden_names)
+        self.user_ns_hidden.update((name, self.user_ns.get(name)) for name in ("In", "Out"))
         self.user_ns.update(hidden_names)
 
     def system(self, cmd: str) -> None:
@@ -139,7 +162,7 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         """Compiles and runs source code for a magic. Returns the value of its last expression, or None."""
         filename = f"<magic in {current_work().cell_id or 'code'}>"
         self.host.source_cache.store(filename, source)
-        compiled = CompiledCode(source, filename)
+        compiled = CompiledCode(source, filename, self.host.namespace.future_flags)
         if compiled.needs_event_loop:
             return self.host.event_loop.run_to_end(current_work(), compiled.run_async(self.user_ns))
         return compiled.run(self.user_ns)
@@ -156,6 +179,10 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
             print(Failure.from_error(exc_tuple[1], "", False).traceback, end="", file=sys.stderr)
 
     showsyntaxerror = show_usage_error = showtraceback
+
+    def debugger(self, force: bool = False) -> None:
+        """Is called by %debug. Prints that there is no input for a debugger."""
+        print("%debug needs input, which this notebook does not offer; sys.last_value has the error", file=sys.stderr)
 
     def enable_gui(self, gui: str | None = None) -> None:
         """Does nothing, because there is no display for windows."""

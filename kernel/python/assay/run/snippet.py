@@ -60,7 +60,7 @@ class SnippetRun(Work):
     def _compile(self) -> CompiledCode | None:
         """Returns the compiled code, or None, with the error stored, if it cannot be compiled."""
         try:
-            compiled = CompiledCode(self._code, self._store_source())
+            compiled = CompiledCode(self._code, self._store_source(), self._host.namespace.future_flags)
         except Exception as error:
             self._store_error(error)
             return None

@@ -26,18 +26,21 @@ if TYPE_CHECKING:
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
 _MS_NOSUID = 0x2
-_MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_MOUNT_ATTR_RDONLY = 0x1
+_AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
-# Landlock's system calls have these numbers on every machine.
+# These system calls have the same numbers on every machine.
+_MOUNT_SETATTR = 442
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH = 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_libc.syscall.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 4]
+_libc.syscall.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 5]
 _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_void_p] * 4]
 _libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
 
@@ -51,7 +54,7 @@ def apply_plan(plan: Plan) -> None:
     """
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a process with several threads cannot be sandboxed")
-    _enter_namespaces(plan["namespaces"], plan["mounts"] or [])
+    _enter_namespaces(plan["namespaces"], plan["writable"] or [], plan["mounts"] or [])
     if plan["loopback"]:
         _bring_up_loopback()
     _call_prctl(_PR_SET_NO_NEW_PRIVS, 1)
@@ -65,10 +68,12 @@ def apply_plan(plan: Plan) -> None:
         _lower_resource_limit(limit["resource"], limit["value"])
 
 
-def _enter_namespaces(namespaces: int, mounts: list[dict[str, str]]) -> None:
+def _enter_namespaces(
+    namespaces: int, writable_paths: list[str], mounts: list[dict[str, str]]
+) -> None:
     """Enters new Linux namespaces, in which the user keeps uid and gid, and mounts file systems there.
 
-    Raises OSError.
+    If there are writable paths, everything else becomes read-only first. Raises OSError.
     """
     has_user_namespace = namespaces & _CLONE_NEWUSER
     uid, gid = os.geteuid(), os.getegid()
@@ -80,12 +85,32 @@ def _enter_namespaces(namespaces: int, mounts: list[dict[str, str]]) -> None:
         _write_file("/proc/self/gid_map", f"{gid} {gid} 1")
     if namespaces & _CLONE_NEWNS:
         _mount_file_system("none", "/", "", _MS_REC | _MS_PRIVATE, "")
+    if writable_paths:
+        _make_read_only_except(writable_paths)
     for mount in mounts:
         _mount_file_system(mount["type"], mount["target"], mount["type"], _MS_NOSUID, mount["data"])
 
 
+def _make_read_only_except(paths: list[str]) -> None:
+    """Makes all file systems of the mount namespace read-only, except for some files and folders. Raises OSError."""
+    for path in paths:  # flags can then be set for it alone
+        _mount_file_system(path, path, "", _MS_BIND | _MS_REC, "")
+    _change_mount_flags("/", _AT_RECURSIVE, added=_MOUNT_ATTR_RDONLY)
+    for path in paths:  # not for the mounts below: one that was read-only before may be locked
+        _change_mount_flags(path, 0, removed=_MOUNT_ATTR_RDONLY)
+    folder = os.getcwd()  # still the one below the new mounts
+    if folder in paths:
+        os.chdir(folder)
+
+
+def _change_mount_flags(path: str, how: int, added: int = 0, removed: int = 0) -> None:
+    attributes = struct.pack("QQQQ", added, removed, 0, 0)
+    arguments = _AT_FDCWD, os.fsencode(path), how, attributes, len(attributes)
+    _call_syscall(f"change the flags of {path}", _MOUNT_SETATTR, *arguments)
+
+
 def _mount_file_system(source: str, target: str, file_system: str, flags: int, data: str) -> None:
-    arguments = source.encode(), os.fsencode(target), file_system.encode(), flags, data.encode()
+    arguments = os.fsencode(source), os.fsencode(target), file_system.encode(), flags, data.encode()
     _check_result(f"mount {target}", _libc.mount(*arguments))
 
 
@@ -154,7 +179,7 @@ def _call_prctl(option: int, *arguments: int | bytes) -> None:
 
 
 def _call_syscall(step: str, number: int, *arguments: int | bytes) -> int:
-    padded = [*arguments, 0, 0][:4]
+    padded = [*arguments, 0, 0, 0][:5]
     return _check_result(step, _libc.syscall(number, *padded))
 
 

@@ -11,9 +11,8 @@ import threading
 from _thread import get_ident
 from collections import deque
 
-from assay.sealing.own import run_hidden_module
-from assay.wire.memory_reserve import memory_reserve
 from assay.wire.messages import Encoder
+from assay.wire.receiver import receive_bodies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +39,6 @@ _ENCODER = Encoder(
     separators=(",", ":"),
     default=lambda value: f"<{type(value).__name__}>",
 )
-
-
-class FramingError(Exception):
-    """Raised when the server sent a frame of an impossible length. Nothing more can be read then."""
 
 
 class FrameTooLarge(ValueError):
@@ -79,13 +74,7 @@ class Channel:
 
     def receive_bodies(self) -> Iterator[bytes]:
         """Yields the body of each frame that comes from the server, until the socket closes. Raises FramingError."""
-
-        def on_memory(ran_out: bool) -> None:
-            memory_reserve.release() if ran_out else memory_reserve.release_if_low()
-
-        receive = run_hidden_module("assay.wire.receiver")["receive_bodies"]
-        bodies: Iterator[bytes] = receive(self._descriptor, MAX_BODY_SIZE, on_memory, FramingError)
-        return bodies
+        return receive_bodies(self._descriptor, MAX_BODY_SIZE)
 
     def send(self, message: dict[str, Any]) -> None:
         """Sends the server a message as JSON. Raises FrameTooLarge. Ends the process if the socket is broken."""

@@ -6,7 +6,7 @@ replaces something in its own json module does not change how messages are read.
 
 from __future__ import annotations
 
-from assay.sealing.own import import_private_copy
+from assay.wire.private_copies import import_private_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -42,9 +42,11 @@ export function attemptOf(line: AttemptLine): Attempt | null {
     caseId: line.case_id ?? "",
     epoch: line.epoch ?? null,
     try: line.try ?? null,
-    verdict: verdictOf(outcome, passed),
+    verdict: verdictOf(outcome, passed, line.grading !== undefined),
     outcome,
-    detail: line.outcome_detail ?? "",
+    detail: line.grading
+      ? `grading failed (${line.grading.error_kind ?? ""}): ${line.grading.text ?? ""}`
+      : (line.outcome_detail ?? ""),
     passed,
     score: line.score ?? null,
     started: parseTimeMs(line.started),

@@ -6,15 +6,24 @@ export type UnfinishedState = "running" | "interrupted";
 
 /**
  * The result of an attempt or a skipped case. infrastructure: the attempt ended for a reason that
- * says nothing about the agent. ungraded: it ended and nothing was graded.
+ * says nothing about the agent. grading_error: a grader did not work. ungraded: it ended and nothing
+ * was to be graded.
  */
-export type Verdict = "passed" | "failed" | "ungraded" | "infrastructure" | "skipped" | UnfinishedState;
+export type Verdict =
+  | "passed"
+  | "failed"
+  | "ungraded"
+  | "grading_error"
+  | "infrastructure"
+  | "skipped"
+  | UnfinishedState;
 
 /** All verdicts in display order. */
 export const verdicts: readonly Verdict[] = [
   "passed",
   "failed",
   "ungraded",
+  "grading_error",
   "infrastructure",
   "skipped",
   "running",
@@ -51,10 +60,11 @@ const infrastructureOutcomes = new Set([
 ]);
 
 /**
- * Returns the verdict of an attempt that has ended, from its outcome and whether it passed. passed
- * null means that nothing was graded.
+ * Returns the verdict of an attempt that has ended, from its outcome, whether it passed and whether a
+ * grader did not work. passed null means that nothing was graded.
  */
-export function verdictOf(outcome: string, passed: boolean | null): Verdict {
+export function verdictOf(outcome: string, passed: boolean | null, hasGradingError: boolean): Verdict {
+  if (hasGradingError) return "grading_error";
   if (infrastructureOutcomes.has(outcome) || (outcome === "kernel_exit" && passed === null)) return "infrastructure";
   if (passed === null) return "ungraded";
   return passed ? "passed" : "failed";

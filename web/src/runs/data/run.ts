@@ -1,4 +1,4 @@
-import { integer, list, object, optional, read, string, unknown } from "../../json/schema";
+import { boolean, integer, list, object, optional, read, string, unknown } from "../../json/schema";
 import { parseTimeMs, textOrJSON } from "../../json/values";
 import type { RunHost, RunItem } from "../../protocol/api.gen";
 import type { UnfinishedState } from "./outcome";
@@ -39,6 +39,8 @@ export interface RunConfig {
   agent: string;
   model: string;
   strategy: string;
+  /** false: a foreign agent that ran without a sandbox, so its score is on trust. */
+  agent_confined?: boolean;
   /** "" means python. */
   kernel: string;
   /** Paths of the cases. */
@@ -60,6 +62,7 @@ const configSchema = object<Omit<RunConfig, "all">>({
   paths: list(unknown),
   epochs: optional(integer),
   jobs: optional(integer),
+  agent_confined: optional(boolean),
 });
 
 /** Converts a run from the API's format; missing numbers become null, or 0 for counts. */
@@ -74,6 +77,7 @@ export function runOf(run: RunItem): Run {
       passed: summary.passed ?? 0,
       failed: summary.failed ?? 0,
       ungraded: summary.ungraded ?? 0,
+      grading_error: summary.grading_errors ?? 0,
       infrastructure: summary.infrastructure ?? 0,
       skipped: summary.skipped ?? 0,
       running: 0, // known by name only
@@ -94,9 +98,9 @@ function runStateOf(value: string | undefined): RunState {
   return value === "running" || value === "finished" ? value : "interrupted";
 }
 
-/** Returns the number of attempts that have ended: the passed, failed, ungraded and infrastructure ones. */
+/** Returns the number of attempts that have ended, with and without a verdict. */
 export function endedCount(counts: AttemptCounts): number {
-  return counts.passed + counts.failed + counts.infrastructure + counts.ungraded;
+  return counts.passed + counts.failed + counts.infrastructure + counts.grading_error + counts.ungraded;
 }
 
 /**

@@ -18,6 +18,7 @@ const sampleAttempts = [
   endedAttempt("c", "kernel_exit", null),
   endedAttempt("d", "kernel_exit", false),
   endedAttempt("e", "completed", null),
+  endedAttempt("b", "completed", null, { grading: { error_kind: "model", text: "no key" } }),
 ];
 
 test("countsOf counts each attempt once, by its verdict", () => {
@@ -25,6 +26,7 @@ test("countsOf counts each attempt once, by its verdict", () => {
     passed: 2,
     failed: 2,
     ungraded: 1,
+    grading_error: 1,
     infrastructure: 2,
     skipped: 0,
     running: 0,
@@ -34,8 +36,8 @@ test("countsOf counts each attempt once, by its verdict", () => {
 
 test("the mean over a case's attempts is one observation of the pass rate", () => {
   const rates = passRatesOf(sampleAttempts);
-  // strict: a 1/2, b 1/2, c 0, d 0; without infrastructure: a 1/2, b 1, d 0
-  expect(rates.strict?.mean).toBeCloseTo(0.25, 12);
+  // strict: a 1/2, b 1/3, c 0, d 0; without infrastructure and grading errors: a 1/2, b 1, d 0
+  expect(rates.strict?.mean).toBeCloseTo(5 / 24, 12);
   expect(rates.strict?.n).toBe(4);
   expect(rates.excludingInfrastructure?.mean).toBeCloseTo(0.5, 12);
   expect(rates.excludingInfrastructure?.n).toBe(3);

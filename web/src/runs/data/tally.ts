@@ -12,7 +12,7 @@ export function attemptCountsOf(attempts: readonly Attempt[]): AttemptCounts {
   return counts;
 }
 
-/** Pass rates, with infrastructure outcomes as failures (strict) and without them. */
+/** Pass rates, with infrastructure outcomes and grading errors as failures (strict) and without them. */
 export interface PassRates {
   strict: RateWithInterval | null;
   excludingInfrastructure: RateWithInterval | null;
@@ -20,19 +20,19 @@ export interface PassRates {
 
 /** Computes the pass rates as the command line does: the mean over a case's attempts is one observation. */
 export function passRatesOf(attempts: readonly Attempt[]): PassRates {
-  const cases = new Map<string, { passed: number; graded: number; infrastructure: number }>();
+  const cases = new Map<string, { passed: number; graded: number; lost: number }>();
   for (const { caseId, verdict } of attempts) {
-    const tries = cases.get(caseId) ?? { passed: 0, graded: 0, infrastructure: 0 };
+    const tries = cases.get(caseId) ?? { passed: 0, graded: 0, lost: 0 };
     cases.set(caseId, tries);
-    if (verdict === "infrastructure") tries.infrastructure++;
+    if (verdict === "infrastructure" || verdict === "grading_error") tries.lost++;
     if (verdict === "passed" || verdict === "failed") tries.graded++;
     if (verdict === "passed") tries.passed++;
   }
   const tried = [...cases.values()];
-  const strict = tried.filter((c) => c.graded + c.infrastructure > 0);
+  const strict = tried.filter((c) => c.graded + c.lost > 0);
   const graded = tried.filter((c) => c.graded > 0);
   return {
-    strict: meanWithInterval(strict.map((c) => c.passed / (c.graded + c.infrastructure))),
+    strict: meanWithInterval(strict.map((c) => c.passed / (c.graded + c.lost))),
     excludingInfrastructure: meanWithInterval(graded.map((c) => c.passed / c.graded)),
   };
 }

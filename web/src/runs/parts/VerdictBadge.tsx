@@ -1,10 +1,11 @@
 import { Badge, type Tone } from "../../ui/Badge";
-import type { Verdict } from "../data/outcome";
+import { outcomeText, type Verdict } from "../data/outcome";
 
 const verdictTones: Record<Verdict, Tone> = {
   passed: "good",
   failed: "bad",
   ungraded: "neutral",
+  grading_error: "warn",
   infrastructure: "warn",
   skipped: "neutral",
   running: "accent",
@@ -13,5 +14,5 @@ const verdictTones: Record<Verdict, Tone> = {
 
 /** The verdict of an attempt as a badge. */
 export function VerdictBadge({ verdict }: { verdict: Verdict }) {
-  return <Badge tone={verdictTones[verdict]}>{verdict}</Badge>;
+  return <Badge tone={verdictTones[verdict]}>{outcomeText(verdict)}</Badge>;
 }

@@ -12,18 +12,18 @@ export function PassRates({ rates: { strict, excludingInfrastructure } }: { rate
   if (Math.abs((strict?.mean ?? 0) - (excludingInfrastructure?.mean ?? 0)) < 1e-9) {
     return (
       <dl className={styles.rates}>
-        <PassRate name="Pass rate" means="With and without infrastructure failures" rate={strict} />
+        <PassRate
+          name="Pass rate"
+          means="With and without failures of the infrastructure or of a grader"
+          rate={strict}
+        />
       </dl>
     );
   }
   return (
     <dl className={styles.rates}>
-      <PassRate name="Pass rate" means="Infrastructure failures count as failed" rate={strict} />
-      <PassRate
-        name="Without infrastructure"
-        means="Infrastructure failures are left out"
-        rate={excludingInfrastructure}
-      />
+      <PassRate name="Pass rate" means="Failures of the infrastructure or of a grader count as failed" rate={strict} />
+      <PassRate name="Without infrastructure" means="Such failures are left out" rate={excludingInfrastructure} />
     </dl>
   );
 }

@@ -16,7 +16,7 @@ export function RunFacts({ run, attempts }: Props) {
   const { config } = run;
   const facts: [string, string][] = [
     ["Started", formatDateTime(run.started)],
-    ["Agent", plainName(agentText(config))],
+    ["Agent", plainName(agentText(config)) + (config.agent_confined === false ? " (not confined: on trust)" : "")],
     ["Kernel", plainName(config.kernel || "python")],
     ["Cases", plainName(casePaths(config).join(", "))],
     ["Epochs", `${formatCount(config.epochs ?? 1)} per case, ${formatCount(config.jobs ?? 1)} at once`],

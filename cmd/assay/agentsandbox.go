@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"assay/internal/sandbox"
+	"assay/kernel"
+)
+
+// agentSandboxFlags are the flags that say what a foreign agent may do outside of its working folder.
+type agentSandboxFlags struct {
+	isOn       optionalBoolFlag
+	isDefault  bool   // without --sandbox-agent a foreign agent is confined
+	network    string // on, loopback or off
+	readPaths  []string
+	writePaths []string
+	home       string // folder whose content HOME has at the start; "" means an empty HOME
+}
+
+func (f *agentSandboxFlags) add(flags *pflag.FlagSet) {
+	f.network = string(sandbox.NetworkOn)
+	flags.Var(&f.isOn, "sandbox-agent", "confine a foreign agent to its working folder and its program's")
+	flags.Lookup("sandbox-agent").NoOptDefVal = "true"
+	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "agent-network", "network of a confined agent: `on|loopback|off`")
+	flags.StringArrayVar(&f.readPaths, "agent-read", nil, "`path` that a confined agent may read too (repeatable)")
+	flags.StringArrayVar(&f.writePaths, "agent-write", nil, "`path` that a confined agent may read and write too (repeatable)")
+	flags.StringVar(&f.home, "agent-home", "", "`folder` that is copied to the private HOME of a confined agent, such as one with its settings")
+}
+
+// confineByDefault makes the sandbox of a foreign agent the default.
+func (f *agentSandboxFlags) confineByDefault(flags *pflag.FlagSet) {
+	f.isDefault, flags.Lookup("sandbox-agent").DefValue = true, "true"
+}
+
+// check rejects invalid flags. isForeign says that the agent does not come with Assay, isSandboxOn
+// that kernels are confined.
+func (f *agentSandboxFlags) check(isForeign, isSandboxOn bool) error {
+	isConfined := f.isOn.or(f.isDefault && isForeign && isSandboxOn)
+	switch {
+	case f.isOn.or(false) && !isSandboxOn:
+		return errors.New("--sandbox-agent confines by the same means as --sandbox, which is off")
+	case f.isOn.or(false) && !isForeign:
+		return errors.New("--sandbox-agent is for a foreign agent: the built-in ones run no code")
+	case !isConfined && (len(f.readPaths) > 0 || len(f.writePaths) > 0 || f.home != "" || f.network != string(sandbox.NetworkOn)):
+		return errors.New("--agent-network, --agent-read, --agent-write and --agent-home are for a confined agent: see --sandbox-agent")
+	}
+	for name, paths := range map[string][]string{"--agent-read": f.readPaths, "--agent-write": f.writePaths} {
+		for _, path := range paths {
+			if _, err := os.Stat(path); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	if f.home == "" {
+		return nil
+	}
+	info, err := os.Stat(f.home)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", f.home)
+	}
+	if err != nil {
+		return fmt.Errorf("--agent-home: %w", err)
+	}
+	return nil
+}
+
+// confinesAgent reports whether the agent runs in a sandbox.
+func (f *kernelAndAgentFlags) confinesAgent() bool {
+	return f.sandbox.isOn && f.agentSandbox.isOn.or(f.agentSandbox.isDefault && f.hasForeignAgent())
+}
+
+// agentSandboxRules returns the rules of a confined agent. It may read the folders of its program.
+func (h *kernelAndAgentHost) agentSandboxRules() sandbox.Rules {
+	f := h.flags.agentSandbox
+	rules := h.flags.sandbox.newRules(f.readPaths)
+	rules.Network, rules.WritePaths = sandbox.Network(f.network), absolutePaths(f.writePaths)
+	rules.ReadPaths = slices.Concat(rules.ReadPaths, commandReadPaths(h.agentCommand), h.agentReadPaths)
+	if _, ok := h.flags.mcpClientCommand(); ok { // the agent is this program, and its client connects to a Unix socket
+		rules.ReadPaths, rules.AllowUnixSockets = append(rules.ReadPaths, h.p.self), true
+	}
+	return rules
+}
+
+// resolveAgentProgram looks for what a confined agent in Python needs: it replaces a version
+// manager's shim in the agent's command by the interpreter, and adds the interpreter's libraries to
+// what the agent may read. Of other programs nothing is known.
+func (h *kernelAndAgentHost) resolveAgentProgram(ctx context.Context) {
+	if len(h.agentCommand) == 0 || !h.flags.confinesAgent() {
+		return
+	}
+	name, isScript := pythonOf(h.agentCommand[0])
+	if name == "" {
+		return
+	}
+	found, err := kernel.FindInterpreter(ctx, name)
+	if err != nil {
+		return // the agent's own start will say what is wrong
+	}
+	if !isScript {
+		h.agentCommand = h.agentCommand[1:]
+	}
+	h.agentCommand = append([]string{found.Executable}, h.agentCommand...)
+	h.agentReadPaths = found.Paths
+}
+
+// pythonOf returns the Python interpreter that runs a program: the program itself, or the one in the
+// first line of a script. It returns "" if there is none.
+func pythonOf(program string) (interpreter string, isScript bool) {
+	if isPython(program) {
+		return program, false
+	}
+	file, err := os.Open(program)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	line, _ := bufio.NewReader(file).ReadString('\n')
+	line, isScript = strings.CutPrefix(line, "#!")
+	words := strings.Fields(line)
+	if !isScript || len(words) == 0 {
+		return "", false
+	}
+	if filepath.Base(words[0]) == "env" {
+		words = words[1:]
+	}
+	if len(words) != 1 || !isPython(words[0]) { // options of the interpreter would be lost
+		return "", false
+	}
+	return words[0], true
+}
+
+// isPython reports whether a program is called as Python interpreters are: python, python3, python3.12.
+func isPython(program string) bool {
+	return strings.TrimRight(filepath.Base(program), "0123456789.") == "python"
+}
+
+// optionalBoolFlag is a flag that is true, false or not given.
+type optionalBoolFlag struct{ value *bool }
+
+// or returns the flag's value, or other if the flag was not given.
+func (f *optionalBoolFlag) or(other bool) bool {
+	if f.value == nil {
+		return other
+	}
+	return *f.value
+}
+
+// String returns the value, or "" if the flag was not given.
+func (f *optionalBoolFlag) String() string {
+	if f.value == nil {
+		return ""
+	}
+	return strconv.FormatBool(*f.value)
+}
+
+// Type returns the name of the kind of value.
+func (f *optionalBoolFlag) Type() string { return "bool" }
+
+// Set parses a value as other flags do.
+func (f *optionalBoolFlag) Set(text string) error {
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		return errors.New("want true or false")
+	}
+	f.value = &value
+	return nil
+}

@@ -1,0 +1,146 @@
+"""Runs in a kernel that no code of the agent has touched: it looks for the names that a grader's
+code uses, and makes the notebook's globals from the files that export_globals.py has written.
+"""
+
+
+def __assay_names__(sources):
+    """Returns, as JSON, a list of the global names that each source may read, for all sources."""
+    import ast
+    import builtins
+    import json
+
+    found = []
+    for source in sources:
+        text = source.strip()
+        names = {text} if text.isidentifier() else set()
+        try:
+            tree = compile(source, "<check>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not hasattr(builtins, node.id)}
+        except (SyntaxError, ValueError, RecursionError):
+            pass  # running the source will say what is wrong
+        found.append(sorted(names))
+
+    class JSON:
+        def __repr__(self):
+            return json.dumps(found)
+
+    return JSON()
+
+
+def __assay_load__(folder, workdir):
+    """Makes globals of the values in a folder, and enters the copy of the working folder.
+
+    Returns, as JSON, the reasons by name why values are missing.
+    """
+    import base64
+    import collections
+    import datetime
+    import decimal
+    import importlib
+    import json
+    import os
+    import sys
+
+    sys.path[:] = [path for path in sys.path if path and not workdir.startswith(path + os.sep)]  # no module of the agent
+
+    def pandas():
+        return importlib.import_module("pandas")
+
+    def array(node):
+        import numpy
+
+        if "array" in node:
+            return numpy.load(os.path.join(folder, os.path.basename(node["array"])), allow_pickle=False)
+        values = numpy.empty(len(node["objects"]), dtype=object)
+        for i, item in enumerate(node["objects"]):
+            values[i] = value(item)  # one by one: an item may be a list
+        return values.reshape(node["shape"])
+
+    def column(node):
+        if "category" in node:
+            return pandas().Categorical.from_codes(array(node["category"]), index(node["categories"]), node["ordered"])
+        if "extension" in node:
+            return pandas().array([value(item) for item in node["extension"]], dtype=node["dtype"])
+        return array(node)
+
+    def index(node):
+        names = [value(name) for name in node["names"]]
+        if "range" in node:
+            return pandas().RangeIndex(*node["range"], name=names[0])
+        if "levels" in node:
+            return pandas().MultiIndex.from_arrays([column(level) for level in node["levels"]], names=names)
+        return pandas().Index(column(node["values"]), name=names[0])
+
+    def frame(node):
+        rows = index(node["index"])
+        columns = {i: pandas().Series(column(values), rows) for i, values in enumerate(node["frame"])}
+        result = pandas().DataFrame(columns, rows)
+        result.columns = index(node["columns"])
+        return result
+
+    def mapping(node):
+        items = [(value(key), value(item)) for key, item in node["dict"]]
+        if node["class"] == "defaultdict":
+            return collections.defaultdict(None, items)
+        kinds = {"OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
+        return kinds.get(node["class"], dict)(dict(items))
+
+    def signal(node):
+        from assay import Signal
+
+        return Signal(value(node["signal"]))
+
+    def timestamp(node):
+        result = pandas().Timestamp(node["timestamp"])
+        return result if node["zone"] is None else result.tz_convert(node["zone"])
+
+    makers = {
+        "int": lambda node: int(node["int"], 16),
+        "tuple": lambda node: tuple(map(value, node["tuple"])),
+        "set": lambda node: set(map(value, node["set"])),
+        "frozenset": lambda node: frozenset(map(value, node["frozenset"])),
+        "dict": mapping,
+        "bytes": lambda node: base64.b64decode(node["bytes"]),
+        "bytearray": lambda node: bytearray(base64.b64decode(node["bytearray"])),
+        "complex": lambda node: complex(*node["complex"]),
+        "datetime": lambda node: datetime.datetime.fromisoformat(node["datetime"]),
+        "date": lambda node: datetime.date.fromisoformat(node["date"]),
+        "time": lambda node: datetime.time.fromisoformat(node["time"]),
+        "timedelta": lambda node: datetime.timedelta(*node["timedelta"]),
+        "decimal": lambda node: decimal.Decimal(node["decimal"]),
+        "range": lambda node: range(*node["range"]),
+        "module": lambda node: importlib.import_module(node["module"]),
+        "signal": signal,
+        "array": array,
+        "objects": array,
+        "scalar": lambda node: array(node["scalar"])[()],
+        "frame": frame,
+        "series": lambda node: pandas().Series(column(node["series"]), index(node["index"]), name=value(node["name"])),
+        "index": lambda node: index(node["index"]),
+        "missing": lambda node: getattr(pandas(), node["missing"]),
+        "timestamp": timestamp,
+        "pandas_timedelta": lambda node: pandas().Timedelta(node["pandas_timedelta"]),
+    }
+
+    def value(node):
+        if isinstance(node, list):
+            return [value(item) for item in node]
+        if isinstance(node, dict):
+            return makers[next(iter(node))](node)
+        return node
+
+    with open(os.path.join(folder, "values.json")) as file:
+        exported = json.load(file)
+    refused = {str(name): str(reason) for name, reason in exported["refused"].items()}
+    for name, node in exported["values"].items():
+        try:
+            globals()[name] = value(node)
+        except Exception as error:
+            refused[name] = "its copy cannot be read: %s: %s" % (type(error).__name__, error)
+    os.chdir(workdir)
+
+    class JSON:
+        def __repr__(self):
+            return json.dumps(refused)
+
+    return JSON()

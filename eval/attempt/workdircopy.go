@@ -1,0 +1,171 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"assay/eval/session"
+	"assay/internal/sandbox"
+)
+
+// copyWorkdirForGraders copies the working folder for programs that grade, which are not confined,
+// and returns the path of the copy, which the caller must remove with [session.RemoveWorkdir]. Nothing
+// of the attempt can change the copy, and no link in it leads outside, except to the case's data files.
+// A link to what code in the kernel may not read itself counts as tamper.
+func (a *attempt) copyWorkdirForGraders(ctx context.Context) (dir string, err error) {
+	dir, err = a.cfg.Supervisor.MkdirTemp(a.cfg.WorkdirRoot, "graded-")
+	if err != nil {
+		return "", fmt.Errorf("copy the working folder: %w", err)
+	}
+	if err := a.copyWorkdir(ctx, dir); err != nil {
+		return "", errors.Join(err, session.RemoveWorkdir(a.cfg.Supervisor, dir))
+	}
+	return dir, nil
+}
+
+// copyWorkdir copies the working folder to the folder dir, which is empty, as copyWorkdirForGraders says.
+func (a *attempt) copyWorkdir(ctx context.Context, dir string) error {
+	c := workdirCopier{attempt: a, workdir: a.session.Workdir(), bytesLeft: math.MaxInt64}
+	if a.limits.MaxDiskBytes > 0 {
+		c.bytesLeft = a.limits.MaxDiskBytes + a.dataFileBytes()
+	}
+	if err := c.copyTo(ctx, dir); err != nil {
+		return fmt.Errorf("copy the working folder: %w", err)
+	}
+	return nil
+}
+
+// dataFileBytes returns the size of the case's data files.
+func (a *attempt) dataFileBytes() (sum int64) {
+	for _, data := range a.job.Case.Data {
+		if info, err := os.Stat(data.Path); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
+}
+
+// workdirCopier copies a working folder while code of the agent may still change it. Roots of package os
+// keep it inside, whatever is replaced by a link meanwhile.
+type workdirCopier struct {
+	attempt   *attempt
+	workdir   string
+	from, to  *os.Root
+	bytesLeft int64 // files beyond it, such as sparse ones, are left out
+}
+
+// maxCopiedDepth is how many folders may be inside each other in a copy. Each takes longer than the last.
+const maxCopiedDepth = 100
+
+// copyTo copies the folders, regular files and links of the working folder to dir. What cannot be read,
+// or is in more than maxCopiedDepth folders, is left out.
+func (c *workdirCopier) copyTo(ctx context.Context, dir string) (err error) {
+	if c.from, err = os.OpenRoot(c.workdir); err != nil {
+		return err
+	}
+	defer c.from.Close()
+	if c.to, err = os.OpenRoot(dir); err != nil {
+		return err
+	}
+	defer c.to.Close()
+	return fs.WalkDir(c.from.FS(), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil || path == ".":
+			return nil //nolint:nilerr // a folder that cannot be read
+		case entry.IsDir() && strings.Count(path, "/") >= maxCopiedDepth:
+			return fs.SkipDir
+		case entry.IsDir():
+			return c.to.Mkdir(path, 0o700)
+		case entry.Type()&fs.ModeSymlink != 0:
+			return c.copyLink(path)
+		case entry.Type().IsRegular():
+			return c.copyFile(path)
+		default:
+			return nil // a pipe or a socket
+		}
+	})
+}
+
+// copyFile copies a regular file, with the right to execute it. It does nothing if it cannot be read or
+// is no regular file any more.
+func (c *workdirCopier) copyFile(path string) error {
+	from, err := c.from.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe in its place must not block
+	if err != nil {
+		return nil
+	}
+	defer from.Close()
+	info, err := from.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > c.bytesLeft {
+		return err
+	}
+	c.bytesLeft -= info.Size()
+	to, err := c.to.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600|info.Mode()&0o100)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, io.LimitReader(from, info.Size()))
+	return errors.Join(err, to.Close())
+}
+
+// copyLink copies a symbolic link to a place in the working folder, as one to the same place in the
+// copy, or to a data file of the case. It leaves out any other, and counts it if code in the kernel may
+// not read where it leads.
+func (c *workdirCopier) copyLink(path string) error {
+	target, err := c.from.Readlink(path)
+	if err != nil {
+		return nil //nolint:nilerr // it is gone, or no link any more
+	}
+	folder := filepath.Join(c.workdir, filepath.Dir(path))
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(folder, target)
+	}
+	target = filepath.Clean(target)
+	switch {
+	case sandbox.IsWithin(target, c.workdir):
+		// Without names between the dots the way up cannot lead through another link.
+		relative, err := filepath.Rel(folder, target)
+		if err != nil {
+			return err
+		}
+		return c.to.Symlink(relative, path)
+	case slices.Contains(c.attempt.linkedDataFiles(), target):
+		return c.to.Symlink(target, path)
+	case !c.attempt.mayKernelRead(target):
+		c.attempt.forbiddenLinks++ // the watcher does not read the trace any more
+		c.attempt.session.RecordForbidden("kernel", fmt.Sprintf("the link %s to %s", path, target))
+	}
+	return nil
+}
+
+// mayKernelRead reports whether the sandbox lets code in the kernel read a path outside of the working
+// folder. /proc counts as forbidden: what it has depends on who reads it.
+func (a *attempt) mayKernelRead(path string) bool {
+	cfg := a.cfg.Kernel
+	if cfg.Sandbox == nil {
+		return true
+	}
+	path = sandbox.ResolvePath(path)
+	isBelow := func(folders []string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool { return sandbox.IsWithin(path, sandbox.ResolvePath(folder)) })
+	}
+	if isBelow([]string{"/proc"}) || isBelow(cfg.Sandbox.Rules.HiddenPaths) {
+		return false
+	}
+	readable := slices.Concat(cfg.Sandbox.Rules.ReadPaths, cfg.Sandbox.Rules.WritePaths, cfg.ReadPaths)
+	if cfg.Python != nil {
+		readable = append(readable, cfg.Python.ReadPaths()...)
+	}
+	return isBelow(readable)
+}

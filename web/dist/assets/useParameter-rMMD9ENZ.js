@@ -1,1 +1,0 @@
-import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";import{E as n,T as r,w as i}from"./index-B32rFfAN.js";var a=e(t(),1);function o(e){let t=n(),o=r(),s=(0,a.useCallback)(t=>{let n=new URLSearchParams(window.location.search);t===``?n.delete(e):n.set(e,t),i(n.size>0?`${o}?${n}`:o,{replace:!0})},[e,o]);return[new URLSearchParams(t).get(e)??``,s]}export{o as t};
