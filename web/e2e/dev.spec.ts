@@ -149,8 +149,8 @@ viteTest(
 viteTest(
   "vite dev without EVAL_SANDBOX: the page asks for the token and shows the phase of the session",
   async ({ page, harness, vite }) => {
-    const args = [...delayedAgentArgs(harness), "--token", "hush", "--origin", vite.url];
-    const server = await harness.startServer(args, { EVAL_SANDBOX: "" });
+    const args = [...delayedAgentArgs(harness), "--origin", vite.url];
+    const server = await harness.startServer(args, { EVAL_SANDBOX: "", ASSAY_TOKEN: "hush" });
     await vite.start(server, "");
     const sockets = recordSockets(page);
     await page.goto(vite.url);
@@ -168,7 +168,9 @@ viteTest(
 viteTest(
   "vite dev: the page reports that there is no server, or that the server refuses its origin",
   async ({ page, harness, vite }) => {
-    const server = await harness.startServer(["--agent", "noop"]);
+    // In sandbox mode the server would admit any page of this machine.
+    const env = { EVAL_SANDBOX: "", ASSAY_TOKEN: "local-dev-token" };
+    const server = await harness.startServer(["--agent", "noop"], env);
     await vite.start(server, "1");
     await page.goto(vite.url);
     const alert = page.getByRole("alert");
@@ -176,14 +178,8 @@ viteTest(
     await server.stop();
     await page.getByRole("button", { name: "Try again" }).click();
     await expect(alert).toContainText(`No server at ${server.url}`);
-    const other = await harness.startServer([
-      "--agent",
-      "noop",
-      "--addr",
-      server.url.replace("http://", ""),
-      "--origin",
-      vite.url,
-    ]);
+    const args = ["--agent", "noop", "--addr", server.url.replace("http://", ""), "--origin", vite.url];
+    const other = await harness.startServer(args, env);
     expect(other.url).toBe(server.url);
     await page.getByRole("button", { name: "Try again" }).click();
     await waitUntilConnected(page);
@@ -193,8 +189,9 @@ viteTest(
 viteTest(
   "vite dev in sandbox mode: the page reports that a server outside sandbox mode refused its token",
   async ({ page, harness, vite }) => {
-    const server = await harness.startServer(["--agent", "noop", "--token", "hush", "--origin", vite.url], {
+    const server = await harness.startServer(["--agent", "noop", "--origin", vite.url], {
       EVAL_SANDBOX: "",
+      ASSAY_TOKEN: "hush",
     });
     await vite.start(server, "1");
     await page.goto(vite.url);
