@@ -24,14 +24,14 @@ cmd/assay:                            *
 cmd/assay/internal/chat:              cmd/assay/internal/exit cmd/assay/internal/terminal eval/session router agent/builtin/blocks agent/builtin/tools internal/model internal/trace internal/protocol
 cmd/assay/internal/doctor:            cmd/assay/internal/terminal kernel internal/sandbox internal/subprocess internal/protocol
 cmd/assay/internal/exit:
-cmd/assay/internal/localsession:      cmd/assay/internal/exit eval/session internal/subprocess internal/trace
+cmd/assay/internal/localsession:      cmd/assay/internal/exit eval/session internal/redact internal/subprocess internal/trace
 cmd/assay/internal/progress:          cmd/assay/internal/terminal eval/batch eval/rescore eval/runs kernel
 cmd/assay/internal/terminal:
 cmd/assay/internal/terminal/terminaltest:
 cmd/assay/internal/textlog:           cmd/assay/internal/terminal internal/trace/flow
 cmd/assay/internal/traceview:         cmd/assay/internal/exit eval/runs internal/client internal/trace internal/trace/flow
 
-server +http:          server/api server/metrics server/endpoint eval/session eval/runs router web internal/notebook internal/trace internal/trace/flow internal/protocol
+server +http:          server/api server/metrics server/endpoint eval/session eval/runs router web internal/notebook internal/redact internal/trace internal/trace/flow internal/protocol
 server/api +http:      server/endpoint eval/session eval/runs internal/notebook internal/trace internal/trace/flow internal/protocol
 server/metrics +http:  eval/session router internal/trace internal/protocol
 server/endpoint +http: eval/runs internal/protocol
@@ -40,10 +40,10 @@ server/chaos:
 web:
 
 eval/batch:            eval/attempt eval/runs testcases internal/stats
-eval/rescore:          eval/runs testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/stats
-eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/notebook internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
-eval/session:          router kernel agent internal/notebook internal/trace internal/subprocess internal/sandbox internal/protocol
-eval/runs:
+eval/rescore:          eval/runs testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/redact internal/stats
+eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/notebook internal/redact internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol
+eval/session:          router kernel agent internal/notebook internal/redact internal/trace internal/subprocess internal/sandbox internal/protocol
+eval/runs:             internal/redact
 
 router:                internal/trace internal/protocol
 kernel:                kernel/python kernel/elisp internal/subprocess internal/sandbox internal/protocol
@@ -67,24 +67,25 @@ testcases/grading/pyvalue:
 testcases/grading/pyvalue/pyvaluetest: testcases/grading/pyvalue
 
 internal/client +http: internal/protocol
-internal/notebook:     internal/protocol
+internal/notebook:     internal/redact internal/protocol
 internal/peers:        internal/sandbox
 internal/subprocess:   internal/peers internal/sandbox internal/protocol
 internal/subprocess/subprocesstest: internal/subprocess internal/sandbox
-internal/trace:        internal/protocol
+internal/trace:        internal/redact internal/protocol internal/rawjson
 internal/trace/flow:   internal/trace internal/protocol
-internal/model +http:           internal/model/rawjson
-internal/model/rawjson:
+internal/model +http:           internal/rawjson
 internal/model/endpoint +http:  internal/model
 internal/model/anthropic +http: internal/model internal/model/endpoint
-internal/model/openai +http:    internal/model internal/model/endpoint internal/model/rawjson
+internal/model/openai +http:    internal/model internal/model/endpoint internal/rawjson
 internal/model/script +http:    internal/model internal/model/endpoint
-internal/model/replay:          internal/model internal/model/rawjson
-internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/openai internal/model/rawjson internal/model/script
+internal/model/replay:          internal/model internal/rawjson internal/redact
+internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/openai internal/rawjson internal/model/script
 internal/model/open:            internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
 internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script
 internal/sandbox:
 internal/limiter:
+internal/redact:        internal/rawjson
+internal/rawjson:
 internal/stats:
 internal/protocol:
 `

@@ -36,7 +36,7 @@ func newBareSession(t *testing.T) *bareSession {
 	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
 	s := &bareSession{t: t, journal: trace.NewJournal("bench"), traceFile: &markerDetectingFile{file: file, markerWritten: make(chan struct{}, 1)}}
-	writer := trace.NewWriter(s.journal, s.traceFile)
+	writer := trace.NewWriter(s.journal, s.traceFile, nil)
 	s.router = router.New(s.journal, notebook.NewExecutions(notebook.ExecutionsConfig{}), router.Config{})
 	var writing sync.WaitGroup
 	var failed error

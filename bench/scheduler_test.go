@@ -72,7 +72,7 @@ func fakeAttempt(_ context.Context, work attempt.Job) runs.Attempt {
 // time, and returns how many per second were finished and on disk.
 func durableAttemptsPerSecond(t *testing.T, n, jobs int) float64 {
 	t.Helper()
-	folder, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{})
+	folder, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{}, nil)
 	require.NoError(t, err)
 	cases := make([]testcases.Case, n)
 	for i := range cases {

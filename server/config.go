@@ -10,6 +10,7 @@ import (
 
 	"assay/eval/session"
 	"assay/internal/notebook"
+	"assay/internal/redact"
 	"assay/internal/trace"
 	"assay/server/api"
 )
@@ -41,6 +42,9 @@ type Config struct {
 	// session restores the notebook of the newest trace with its id. Required with
 	// StartSession.
 	TraceDir string
+
+	// Redactor finds the secrets that are replaced in these traces; nil: none are.
+	Redactor *redact.Redactor
 
 	// IdleTimeout is how long a session without a case is kept while no console is
 	// connected and nothing happens in it. 0: until the server stops.

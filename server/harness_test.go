@@ -66,7 +66,7 @@ func (h *serverHarness) startSession(t *testing.T, cfg session.Config) *liveSess
 	t.Helper()
 	s := &liveSession{serverHarness: h, entries: newInbox[traceEntry]()}
 	journal := trace.NewJournal(server.DefaultSessionID)
-	recording, err := trace.NewRecording(journal, filepath.Join(t.TempDir(), "trace.jsonl"))
+	recording, err := trace.NewRecording(journal, filepath.Join(t.TempDir(), "trace.jsonl"), nil)
 	require.NoError(t, err)
 	s.publisher = h.Server.PublishAttempts(server.DefaultSessionID)
 	s.publisher.OnTrace(recording)

@@ -60,7 +60,7 @@ func (n *sessionServer) startSession(ctx context.Context, o server.StartOptions)
 // answer (JSON) as a mark. It may be called from any goroutine, and panics on errors.
 func publishFailedAttempt(t *testing.T, publisher *server.AttemptPublisher, caseID, answer string) {
 	t.Helper()
-	recording, err := trace.NewRecording(trace.NewJournal(publisher.SessionID()), filepath.Join(t.TempDir(), "trace.jsonl"))
+	recording, err := trace.NewRecording(trace.NewJournal(publisher.SessionID()), filepath.Join(t.TempDir(), "trace.jsonl"), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -252,7 +252,7 @@ func TestPublishWhileTheServerStops(t *testing.T) {
 	started := make(chan struct{})
 	publishing.Go(func() {
 		for i := range 200 {
-			recording, err := trace.NewRecording(trace.NewJournal("s"), filepath.Join(dir, fmt.Sprint(i)))
+			recording, err := trace.NewRecording(trace.NewJournal("s"), filepath.Join(dir, fmt.Sprint(i)), nil)
 			if err != nil {
 				return
 			}

@@ -62,7 +62,7 @@ func TestSessionHasItsAttempt(t *testing.T) {
 	require.True(t, ok)
 	require.NotContains(t, list[0], "attempt", "only the detail has it")
 
-	recording, err := trace.NewRecording(trace.NewJournal("default"), filepath.Join(t.TempDir(), "trace.jsonl"))
+	recording, err := trace.NewRecording(trace.NewJournal("default"), filepath.Join(t.TempDir(), "trace.jsonl"), nil)
 	require.NoError(t, err)
 	require.NoError(t, recording.Close())
 	publisher.OnTrace(recording)

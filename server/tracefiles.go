@@ -37,7 +37,7 @@ func (h *sessionHost) startTrace() (*trace.Recording, error) {
 	if err := os.MkdirAll(h.server.cfg.TraceDir, 0o750); err != nil { //nolint:gosec // the folder is from the command line
 		return nil, fmt.Errorf("folder for traces: %w", err)
 	}
-	recording, err := trace.NewRecording(trace.NewJournal(h.id), h.newTracePath())
+	recording, err := trace.NewRecording(trace.NewJournal(h.id), h.newTracePath(), h.server.cfg.Redactor)
 	if err != nil {
 		return nil, fmt.Errorf("trace: %w", err)
 	}

@@ -37,7 +37,7 @@ func newWatchedTrace(t *testing.T) *watchedTrace {
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	w := &watchedTrace{journal: trace.NewJournal("s"), path: file.Name(), ended: make(chan error, 16), stop: stop}
-	writer := trace.NewWriter(w.journal, file)
+	writer := trace.NewWriter(w.journal, file, nil)
 	var writing, watching sync.WaitGroup
 	writing.Go(func() {
 		if err := errors.Join(writer.Run(context.Background()), file.Close()); err != nil {

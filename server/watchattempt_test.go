@@ -150,7 +150,7 @@ func TestWatchRefusals(t *testing.T) {
 // closed.
 func createRun(tb testing.TB, dir, name string) *runs.Writer {
 	tb.Helper()
-	folder, err := runs.Create(filepath.Join(dir, name), runs.Info{Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Config: map[string]any{}})
+	folder, err := runs.Create(filepath.Join(dir, name), runs.Info{Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Config: map[string]any{}}, nil)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = folder.Close() })
 	return folder
@@ -173,7 +173,7 @@ func traceText(tb testing.TB, n int) string {
 	tb.Helper()
 	journal := trace.NewJournal("s")
 	var file bytes.Buffer
-	writer := trace.NewWriter(journal, &file)
+	writer := trace.NewWriter(journal, &file, nil)
 	for i := range n {
 		journal.Append(trace.Entry{
 			Hop: trace.KernelToServer, Envelope: protocol.Envelope{Type: protocol.TypeKernelStdio},

@@ -145,7 +145,7 @@ func (s *serveHost) runCases(ctx context.Context, run caseSequence, publisher *s
 	folder, err := runs.Create(newRunFolder(s.flags.runs, "serve"), runs.Info{
 		Started: time.Now().UTC(), Host: s.host.machineInfo(),
 		Config: map[string]any{"case": run.name, "agent": s.flags.host.agent, "model": s.flags.host.builtin.model, "console": !s.flags.headless},
-	})
+	}, s.p.redactor)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (s *serveHost) runCases(ctx context.Context, run caseSequence, publisher *s
 	if err = errors.Join(err, folder.Close()); err != nil {
 		return err
 	}
-	if _, err = fmt.Fprintln(s.p.stdout, progress.SummaryLine(summary, folder.Dir)); err == nil && summary.Attempts == 0 && ctx.Err() == nil {
+	if _, err = fmt.Fprintln(s.p.resultsWriter(false), progress.SummaryLine(summary, folder.Dir)); err == nil && summary.Attempts == 0 && ctx.Err() == nil {
 		err = errors.New("every case was skipped")
 	}
 	return err

@@ -89,7 +89,7 @@ func (p *cli) gradeLines(ctx context.Context, f *gradeFlags, args []string) (err
 	defer in.Close()
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
-	faulty, err := rescore.GradeAnswerLines(ctx, cancellableReader(ctx, in), p.stdout, grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge})
+	faulty, err := rescore.GradeAnswerLines(ctx, cancellableReader(ctx, in), p.resultsWriter(true), grading.Input{Environ: attempt.EnvWithoutSecrets(p.environ), Judge: p.openJudge})
 	if err == nil && faulty > 0 {
 		err = &exit.Error{Status: exit.StatusFailed, Err: fmt.Errorf("%d lines are invalid or name an unknown grader: see their errors", faulty)}
 	}
@@ -139,9 +139,9 @@ func (p *cli) regradeRun(ctx context.Context, f *gradeFlags, paths []string) (er
 	if err != nil {
 		return interrupt.exitErrorOr(exit.UsageError(err))
 	}
-	reporter := &progress.RegradeReporter{Out: p.stdout, JSON: f.json}
+	reporter := &progress.RegradeReporter{Out: p.resultsWriter(f.json), JSON: f.json}
 	summary, err := rescore.RegradeRun(ctx, run, dir, cases, rescore.RegradeConfig{
-		Environ: attempt.EnvWithoutSecrets(p.environ), OpenJudge: p.openJudge, OnRegraded: reporter.AttemptRegraded,
+		Environ: attempt.EnvWithoutSecrets(p.environ), OpenJudge: p.openJudge, OnRegraded: reporter.AttemptRegraded, Redactor: p.redactor,
 	})
 	if interrupted := interrupt.exitError(); interrupted != nil {
 		return interrupted

@@ -19,7 +19,7 @@ Agent and model:    strategy model-arg name agent-env* agent-network* agent-read
 Kernel and sandbox: python network memory pool preload* sandbox sandbox-agent sandbox-read sandbox-root* processes* open-files* disk* ready* stdio-limit* frame-limit*
 Limits:             cell idle turns actions tokens cost trace-limit* grace* session-idle*
 Server:             headless runs console-role* origin* allow-remote* session socket attach url
-Output:             json progress quiet log log-format*
+Output:             json progress quiet log log-format* redact*
 `
 
 // maxUngroupedFlags is the largest number of flags that the help shows as one list.

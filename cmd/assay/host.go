@@ -234,6 +234,7 @@ func (h *kernelAndAgentHost) agentConfig(solution string) (agent.Config, error) 
 		cfg.Command = []string{h.p.self, "agent", "--model", "oracle", "--solution", solution}
 	case "builtin":
 		cfg.Command = append([]string{h.p.self, "agent"}, h.flags.builtin.arguments()...)
+		cfg.Command = append(cfg.Command, h.p.redactArguments()...)
 	default:
 		cfg.Command, cfg.Sandbox, cfg.PrivateRoot, cfg.HomeSeed = h.agentCommand, h.sandboxes.agent, h.agentsDir(), h.flags.agentSandbox.home
 	}
@@ -258,7 +259,7 @@ func (h *kernelAndAgentHost) attemptConfig() (attempt.Config, error) {
 		SolutionsDir: solutionsDir,
 		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
 		IgnoreCaseNetwork: h.flags.sandbox.network != "",
-		LimitOverrides:    h.limitOverrides(), OpenJudge: h.p.openJudge, Log: h.p.newLogger(),
+		LimitOverrides:    h.limitOverrides(), OpenJudge: h.p.openJudge, Redactor: h.p.redactor, Log: h.p.newLogger(),
 	}, nil
 }
 

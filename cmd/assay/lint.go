@@ -212,7 +212,7 @@ func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string,
 	if err != nil {
 		return nil, err
 	}
-	folder, err := runs.Create(filepath.Join(h.supervisor.TempDir(), "run"), runs.Info{Started: time.Now().UTC(), Host: h.machineInfo()})
+	folder, err := runs.Create(filepath.Join(h.supervisor.TempDir(), "run"), runs.Info{Started: time.Now().UTC(), Host: h.machineInfo()}, p.redactor)
 	if err != nil {
 		return nil, exit.BrokenError(err)
 	}

@@ -69,7 +69,7 @@ func (h *kernelAndAgentHost) startLocalSession(ctx context.Context, id, outDir s
 		Kernel: h.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1, Limits: limitsForAgent(f.limits.overrides())},
 		Router: router.Config{MaxFrameBytes: f.maxFrameBytes, CellTimeout: f.limits.cell, Shared: true},
 		Log:    p.newLogger(),
-	}, outDir)
+	}, outDir, p.redactor)
 }
 
 // printUnenforcedRules prints which limits and promises do not hold on this machine.

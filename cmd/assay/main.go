@@ -20,6 +20,7 @@ import (
 	"assay/cmd/assay/internal/exit"
 	"assay/cmd/assay/internal/terminal"
 	"assay/cmd/assay/internal/textlog"
+	"assay/internal/redact"
 	"assay/server"
 	"assay/testcases/lint"
 )
@@ -35,6 +36,9 @@ type cli struct {
 	stderr  io.Writer // everything else; writes do not wait, and go through screen
 	screen  *terminal.Screen
 
+	redactor *redact.Redactor // finds secrets in what is written
+	secrets  []string         // values of --redact
+
 	showAllFlags  bool          // --help-all was given
 	logLevel      slog.LevelVar // of --log
 	logLevelGiven bool          // --log or ASSAY_LOG was given
@@ -47,14 +51,16 @@ func runProgram(args []string, in io.Reader, out, errOut io.Writer) int {
 	screen := terminal.NewScreen(errOut)
 	stderr := terminal.NewAsyncWriter(screen)
 	defer stderr.Close()
-	p := &cli{self: programPath(args[0]), environ: os.Environ(), stdin: in, stdout: out, stderr: stderr, screen: screen}
+	p := &cli{self: programPath(args[0]), environ: os.Environ(), stdin: in, stdout: out, screen: screen}
+	p.stderr = redactingWriter{p, stderr}
+	_ = p.makeRedactor() // cannot fail without --redact
 	root := p.newRootCommand()
 	arguments, helpAll := replaceHelpAllFlag(args[1:])
 	p.showAllFlags = helpAll
 	root.SetArgs(arguments)
 	root.SetIn(in)
 	root.SetOut(out)
-	root.SetErr(stderr)
+	root.SetErr(p.stderr)
 	err := root.ExecuteContext(context.Background())
 	if err == nil {
 		return exit.StatusOK
@@ -64,7 +70,7 @@ func runProgram(args []string, in io.Reader, out, errOut io.Writer) int {
 		status = &exit.Error{Status: exit.StatusUsage, Err: err} // cobra's own errors are about usage
 	}
 	if status.Err != nil {
-		_, _ = fmt.Fprintf(stderr, "assay: %v\n", status.Err)
+		_, _ = fmt.Fprintf(p.stderr, "assay: %v\n", status.Err)
 	}
 	return status.Status
 }
@@ -111,10 +117,14 @@ Every flag can also be given in the environment: --out as ASSAY_OUT.`,
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return p.setFlagsFromEnvironment(cmd)
+			if err := p.setFlagsFromEnvironment(cmd); err != nil {
+				return err
+			}
+			return p.makeRedactor()
 		},
 	}
 	p.addLogFlags(root.PersistentFlags())
+	p.addRedactFlag(root.PersistentFlags())
 	root.Version = version
 	root.SetVersionTemplate(versionLine())
 	root.SetHelpFunc(p.printHelp)

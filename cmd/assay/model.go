@@ -75,13 +75,13 @@ func (p *cli) replayNormalizer() replay.Normalizer {
 	session, _ := p.getenv("ASSAY_SESSION")
 	sandbox, _ := p.getenv("LATCH_SANDBOX_ROOT")
 	if session == "" || sandbox == "" {
-		return replay.Normalizer{}
+		return replay.Normalizer{Redactor: p.redactor}
 	}
 	paths := []string{sandbox}
 	if resolved, err := filepath.EvalSymlinks(sandbox); err == nil && resolved != sandbox {
 		paths = append(paths, resolved)
 	}
-	return replay.Normalizer{Session: session, Sandbox: paths}
+	return replay.Normalizer{Session: session, Sandbox: paths, Redactor: p.redactor}
 }
 
 // checkRecordFlag rejects a file for recorded calls that is not writable or not empty: the

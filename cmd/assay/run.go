@@ -151,7 +151,7 @@ func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags,
 	if err != nil {
 		return none, err
 	}
-	folder, err := runs.Create(f.out, runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths), Host: h.machineInfo()})
+	folder, err := runs.Create(f.out, runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths), Host: h.machineInfo()}, p.redactor)
 	if errors.Is(err, runs.ErrExists) {
 		return none, exit.UsageError(err)
 	} else if err != nil {
@@ -197,7 +197,7 @@ func (p *cli) checkGraders(cases []testcases.Case, skipReason func(testcases.Cas
 
 // startReporter prints what will be run, and starts to show progress.
 func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelAndAgentHost) *progress.Reporter {
-	cfg := progress.Config{Out: p.stdout, JSON: f.json, Err: p.stderr, AttemptCount: attempts, RunDir: runDir, Pool: h.pool}
+	cfg := progress.Config{Out: p.resultsWriter(f.json), JSON: f.json, Err: p.stderr, AttemptCount: attempts, RunDir: runDir, Pool: h.pool}
 	switch p.progressKind(f) {
 	case "none":
 		cfg.Err = io.Discard

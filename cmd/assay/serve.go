@@ -145,7 +145,7 @@ func (s *serveHost) configure() error {
 	}
 	s.config = server.Config{
 		EvalSandbox: mode == "1", Token: token, AllowRemoteHosts: s.flags.allowRemote, AllowedOrigins: s.flags.origins,
-		ConsoleRole: s.flags.consoleRole, StartSession: s.startSession, TraceDir: s.flags.out, IdleTimeout: s.flags.sessionIdle,
+		ConsoleRole: s.flags.consoleRole, StartSession: s.startSession, TraceDir: s.flags.out, Redactor: s.p.redactor, IdleTimeout: s.flags.sessionIdle,
 		RunsDir: s.flags.runs, MaxFrameBytes: s.flags.host.maxFrameBytes, Version: version, Log: s.p.newLogger(),
 	}
 	if len(s.flags.cases) > 0 {
@@ -250,6 +250,6 @@ func (s *serveHost) startSession(ctx context.Context, options server.StartOption
 		MaxDiskBytes: int64(s.flags.host.sandbox.disk),
 		Kernel:       s.host.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1},
 		Router:      router.Config{MaxFrameBytes: s.flags.host.maxFrameBytes, Shared: s.config.EvalSandbox},
-		ChildOutput: s.p.stderr, ChildLineSink: options.ChildLineSink, Log: s.p.newLogger(),
+		ChildOutput: s.p.stderr, ChildLineSink: options.ChildLineSink, Redactor: s.p.redactor, Log: s.p.newLogger(),
 	})
 }

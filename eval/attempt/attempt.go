@@ -59,6 +59,7 @@ import (
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/model"
+	"assay/internal/redact"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/internal/trace/flow"
@@ -119,6 +120,9 @@ type Config struct {
 	// SessionID is the id of the session; empty means the name of the attempt's folder.
 	SessionID string
 
+	// Redactor finds the secrets that are replaced in the attempt's files; nil: none are.
+	Redactor *redact.Redactor
+
 	Log *slog.Logger // nil discards
 }
 
@@ -144,6 +148,7 @@ type attempt struct {
 	limits    runs.Limits
 	result    runs.Attempt
 
+	redactor    *redact.Redactor // counts for this attempt
 	journal     *trace.Journal
 	recording   *trace.Recording
 	flowLog     sync.WaitGroup // the goroutine that logs the traffic
@@ -185,7 +190,7 @@ func newAttempt(cfg Config, job Job) *attempt {
 	if job.Progress == nil {
 		job.Progress = &Progress{}
 	}
-	a := &attempt{cfg: cfg, job: job, startedAt: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, job.Case)}
+	a := &attempt{cfg: cfg, job: job, startedAt: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, job.Case), redactor: cfg.Redactor.NewCounter()}
 	a.log = cfg.Log.With("case", job.Case.ID)
 	a.result = runs.Attempt{
 		Type: runs.TypeAttempt, CaseID: job.Case.ID, Tags: job.Case.Tags, Epoch: job.Epoch, Try: job.Try, Limits: a.limits,
@@ -252,7 +257,7 @@ func (a *attempt) setOutcome(outcome runs.Outcome, detail string) {
 // openTrace starts to record the trace in trace.jsonl and to log the traffic. It fails if
 // trace.jsonl cannot be created.
 func (a *attempt) openTrace() error {
-	recording, err := trace.NewRecording(a.journal, a.filePath("trace.jsonl"))
+	recording, err := trace.NewRecording(a.journal, a.filePath("trace.jsonl"), a.redactor)
 	if err != nil {
 		return err
 	}
@@ -309,6 +314,7 @@ func (a *attempt) completeResult() runs.Attempt {
 	r.Usage = a.watcher.counts.usage
 	r.TamperSignals = a.tamperSignals()
 	r.Interventions = a.watcher.counts.interventions
+	r.Redacted = a.redactor.Count()
 	r.Enforced = a.enforcedRules()
 	r.Trace = filepath.Join(a.job.RelDir, "trace.jsonl")
 	entries, err := os.ReadDir(a.job.Dir)

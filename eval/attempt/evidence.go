@@ -12,6 +12,7 @@ import (
 	"assay/internal/model"
 	"assay/internal/model/replay"
 	"assay/internal/notebook"
+	"assay/internal/redact"
 	"assay/internal/subprocess"
 	"assay/testcases/grading"
 )
@@ -101,26 +102,15 @@ func (a *attempt) openJudge(name string) (model.Client, error) {
 		}
 		a.judgeCalls = file
 	}
-	return replay.NewRecordingClient(name, client, a.judgeCalls), nil
+	return replay.Normalizer{Redactor: a.redactor}.NewRecordingClient(name, client, a.judgeCalls), nil
 }
 
-var (
-	// urlWithPassword matches a URL with a user and a password.
-	urlWithPassword = regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
-
-	// secretVariable matches the name of an environment variable one word of which, separated by _,
-	// is or ends with a word for a secret, in upper or lower case, singular or plural, with or
-	// without digits after it.
-	secretVariable = regexp.MustCompile(`(?i)(KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIAL|AUTH)S?[0-9]*(_|$)`)
-)
+// urlWithPassword matches a URL with a user and a password.
+var urlWithPassword = regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
 
 // EnvWithoutSecrets returns the environment environ ("NAME=value") without the variables that
 // look like secrets: by their name, or because the value has a URL with a password. Command
 // graders run with it.
 func EnvWithoutSecrets(environ []string) []string {
-	return slices.DeleteFunc(subprocess.FilterEnv(environ, isPublicEnvName), urlWithPassword.MatchString)
+	return slices.DeleteFunc(subprocess.FilterEnv(environ, func(name string) bool { return !redact.IsSecretName(name) }), urlWithPassword.MatchString)
 }
-
-// isPublicEnvName reports whether the name of an environment variable does not look like that
-// of a secret, such as a key, token or password.
-func isPublicEnvName(name string) bool { return !secretVariable.MatchString(name) }

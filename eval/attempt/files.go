@@ -83,6 +83,6 @@ func (a *attempt) writeNotebook(offsets map[int64]int64) (err error) {
 	}
 	ready := a.session.KernelReady()
 	meta := notebook.FileMetadata{Language: ready.Language, LanguageVersion: ready.Version}
-	err = notebook.WriteIPYNB(file, cells, a.session.Executions(), meta, load)
-	return errors.Join(err, file.Close())
+	content := notebook.IPYNB{Cells: cells, Executions: a.session.Executions(), Metadata: meta, LoadEntry: load, Redactor: a.redactor}
+	return errors.Join(content.Write(file), file.Close())
 }

@@ -121,8 +121,8 @@ func (a *attempt) writeRerunFile(ready protocol.Ready, cells []notebook.Cell, ex
 		return err
 	}
 	meta := notebook.FileMetadata{Language: ready.Language, LanguageVersion: ready.Version}
-	err = notebook.WriteIPYNB(file, cells, executions, meta, nil)
-	return errors.Join(err, file.Close())
+	content := notebook.IPYNB{Cells: cells, Executions: executions, Metadata: meta, Redactor: a.redactor}
+	return errors.Join(content.Write(file), file.Close())
 }
 
 // stageFilesForRerun puts the case's files into the working folder of a rerun, like stageFiles,

@@ -54,7 +54,7 @@ func (a *attempt) startSession(ctx context.Context) error {
 		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
 		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.MaxDiskBytes, NewCellID: a.cellIDGenerator(),
 		Router:      router.Config{AfterAgentFrame: a.watcher.position.await, CellTimeout: secondsToDuration(a.limits.CellTimeoutS), CellRunLimit: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
-		ChildOutput: childOutput, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
+		ChildOutput: childOutput, Redactor: a.redactor, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}
 	a.childOutput = childOutput
 	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)

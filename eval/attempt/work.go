@@ -142,5 +142,5 @@ func (a *attempt) writeState() error {
 	if err := encoder.Encode(a.collected); err != nil {
 		return err
 	}
-	return os.WriteFile(a.filePath("state.json"), text.Bytes(), 0o600)
+	return os.WriteFile(a.filePath("state.json"), a.redactor.JSON(text.Bytes()), 0o600)
 }

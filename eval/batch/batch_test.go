@@ -49,7 +49,7 @@ func casesWithIDs(ids ...string) (list []testcases.Case) {
 // newRunWriter creates a run folder and returns its writer, which is closed when the test ends.
 func newRunWriter(t *testing.T) *runs.Writer {
 	t.Helper()
-	f, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{})
+	f, err := runs.Create(filepath.Join(t.TempDir(), "run"), runs.Info{}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 	return f

@@ -26,6 +26,7 @@ type Summary struct {
 	PassHatK       map[int]float64      `json:"pass_hat_k"` // by k: the chance that all of k attempts at a case pass
 	CostUSD        *float64             `json:"cost_usd"`   // of all attempts; nil if the cost of one is unknown
 	DurationMS     int64                `json:"duration_ms"`
+	Redacted       int64                `json:"redacted"` // secrets that were replaced in the attempts' files
 }
 
 // PassRate is the mean, over the cases, of the share of each case's attempts that passed, from
@@ -76,6 +77,7 @@ func (b *summaryBuilder) addSkipped() { b.summary.Skipped++ }
 func (b *summaryBuilder) addAttempt(a runs.Attempt) {
 	b.summary.Attempts++
 	b.summary.ByOutcome[a.Outcome]++
+	b.summary.Redacted += a.Redacted
 	if a.Usage.CostUSD == nil {
 		b.isCostKnown = false
 	} else {

@@ -21,7 +21,7 @@ func (s *regrader) judgeOpener(recording *replay.Recording) func(name string) (m
 		if err != nil {
 			return nil, err
 		}
-		return replay.NewRecordingClient(name, client, s.judgeCalls), nil
+		return replay.Normalizer{Redactor: s.cfg.Redactor}.NewRecordingClient(name, client, s.judgeCalls), nil
 	}
 	if recording == nil {
 		return live

@@ -13,6 +13,7 @@ import (
 
 	"assay/eval/runs"
 	"assay/internal/model"
+	"assay/internal/redact"
 	"assay/testcases"
 )
 
@@ -22,6 +23,7 @@ type RegradeConfig struct {
 	Environ    []string                                // environment of command graders
 	OpenJudge  func(name string) (model.Client, error) // opens the model of this name for calls that are not recorded; may be nil
 	OnRegraded func(RegradedAttempt)                   // called with each attempt after its line is written; may be nil
+	Redactor   *redact.Redactor                        // finds the secrets that are replaced in the files; nil: none are
 }
 
 // CasesWithAttempts returns those of cases at which the run has attempts. It fails if the run
@@ -59,7 +61,7 @@ func CasesWithAttempts(ctx context.Context, run *runs.Run, cases []testcases.Cas
 // read or written, and with the cause of ctx. The attempts that were graded before that are in the file.
 func RegradeRun(ctx context.Context, run *runs.Run, dir string, cases []testcases.Case, cfg RegradeConfig) (summary Summary, err error) {
 	summary = Summary{Type: TypeRescoreSummary, Run: run.Name}
-	out, err := createVerdictsFile(dir)
+	out, err := createVerdictsFile(dir, cfg.Redactor)
 	if err != nil {
 		return summary, err
 	}

@@ -36,7 +36,7 @@ type attemptFixture struct {
 func createRun(t *testing.T, attempts ...attemptFixture) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	folder, err := runs.Create(dir, runs.Info{})
+	folder, err := runs.Create(dir, runs.Info{}, nil)
 	require.NoError(t, err)
 	for i, a := range attempts {
 		dir, rel, err := folder.MakeAttemptDir(i+1, a.caseID, 1, 1)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/eval/runs"
+	"assay/internal/redact"
 )
 
 // verdictsFile is the file, in a run's subfolder rescores, to which [RegradeRun] writes its
@@ -17,12 +18,14 @@ import (
 type verdictsFile struct {
 	path       string
 	file       *os.File
+	redactor   *redact.Redactor
 	judgeCalls *judgeCallsFile
 }
 
 // createVerdictsFile creates a new file in the subfolder rescores of the run folder dir, named
-// after the current time. It fails if the folder or the file cannot be created.
-func createVerdictsFile(dir string) (*verdictsFile, error) {
+// after the current time. Nothing that redactor finds is written. It fails if the folder or the file
+// cannot be created.
+func createVerdictsFile(dir string, redactor *redact.Redactor) (*verdictsFile, error) {
 	folder := filepath.Join(dir, "rescores")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return nil, fmt.Errorf("rescores: %w", err)
@@ -41,14 +44,17 @@ func createVerdictsFile(dir string) (*verdictsFile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rescores: %w", err)
 		}
-		return &verdictsFile{path: path, file: file, judgeCalls: &judgeCallsFile{path: filepath.Join(folder, name+"-judge.jsonl")}}, nil
+		return &verdictsFile{
+			path: path, file: file, redactor: redactor,
+			judgeCalls: &judgeCallsFile{path: filepath.Join(folder, name+"-judge.jsonl")},
+		}, nil
 	}
 }
 
 // writeLine appends line, encoded as one line of JSON, to the file. It fails if the file cannot
 // be written.
 func (f *verdictsFile) writeLine(line any) error {
-	if err := runs.EncodeLine(f.file, line); err != nil {
+	if err := runs.EncodeLine(f.redactor.NewJSONWriter(f.file), line); err != nil {
 		return fmt.Errorf("rescores: %w", err)
 	}
 	return nil

@@ -67,6 +67,9 @@ type Attempt struct {
 	TamperSignals int `json:"tamper"`        // completion markers in places where they mean nothing, misused ids, forbidden connections
 	Interventions int `json:"interventions"` // changes and messages by people at consoles
 
+	// Redacted is how many secrets, such as API keys, were replaced in the attempt's files.
+	Redacted int64 `json:"redacted"`
+
 	// Enforced says what was enforced for the attempt's processes. A key is true if it held for every
 	// process in whose record it is; keys that no process has are absent. The keys are those of
 	// subprocess.Process.Enforced, and "disk".

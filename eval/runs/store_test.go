@@ -34,7 +34,7 @@ func (s *storeHarness) createRun(t *testing.T, name string, day int) *runs.Write
 	t.Helper()
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
 		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC), Config: map[string]any{"agent": name}, Host: runs.Host{HostName: "here"},
-	})
+	}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = folder.Close() })
 	return folder
@@ -230,7 +230,7 @@ func FuzzAttemptsFile(f *testing.F) {
 	f.Add([]byte(`{"trace":"../.."}`), "..")
 	f.Add([]byte("{\n{\x00"), "/")
 	dir := f.TempDir()
-	folder, err := runs.Create(filepath.Join(dir, "r"), runs.Info{})
+	folder, err := runs.Create(filepath.Join(dir, "r"), runs.Info{}, nil)
 	require.NoError(f, err)
 	require.NoError(f, folder.Close())
 	f.Fuzz(func(t *testing.T, line []byte, attempt string) {

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"assay/internal/redact"
 )
 
 // attemptsHeader is the JSON of the first line of attempts.jsonl.
@@ -27,15 +29,17 @@ type Writer struct {
 	Name string // base name of the folder
 
 	attemptsLog *appendLog
+	redactor    *redact.Redactor
 }
 
 // ErrExists is wrapped by the error of [Create] if the run's folder exists already.
 var ErrExists = errors.New("it exists already: a run never writes into the folder of another (name a new one with --out)")
 
 // Create makes the run folder dir, with its parents, writes run.json and the header of
-// attempts.jsonl, and returns the Writer. It sets Type, Version and Run of info. It fails with
-// ErrExists if dir exists, and if a file cannot be written.
-func Create(dir string, info Info) (*Writer, error) {
+// attempts.jsonl, and returns the Writer, which writes no secret that redactor finds. It sets
+// Type, Version and Run of info. It fails with ErrExists if dir exists, and if a file cannot be
+// written.
+func Create(dir string, info Info, redactor *redact.Redactor) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o750); err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
@@ -49,7 +53,7 @@ func Create(dir string, info Info) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}
-	w := &Writer{Dir: dir, Name: filepath.Base(dir), attemptsLog: attemptsLog}
+	w := &Writer{Dir: dir, Name: filepath.Base(dir), attemptsLog: attemptsLog, redactor: redactor}
 	info.Type, info.Version, info.Run = "run", FormatVersion, w.Name
 	err = w.AppendLine(attemptsHeader{Type: "attempts", Version: FormatVersion, Run: w.Name})
 	if err == nil {
@@ -68,7 +72,7 @@ func (w *Writer) writeRunJSON(info Info) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(w.Dir, "run.json"), append(text, '\n'), 0o600)
+	return os.WriteFile(filepath.Join(w.Dir, "run.json"), append(w.redactor.JSON(text), '\n'), 0o600)
 }
 
 // AppendLine appends line, encoded as JSON, to the run's attempts.jsonl and returns when it is
@@ -79,7 +83,7 @@ func (w *Writer) AppendLine(line any) error {
 	if err := EncodeLine(&text, line); err != nil {
 		return fmt.Errorf("attempts.jsonl: %w", err)
 	}
-	return w.attemptsLog.appendLine(text.Bytes())
+	return w.attemptsLog.appendLine(w.redactor.JSON(text.Bytes()))
 }
 
 // EncodeLine writes line to out as one line of JSON in the form of attempts.jsonl: <, > and &

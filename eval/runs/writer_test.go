@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // createWriter creates the run my-run in a temporary folder and returns its Writer.
 func createWriter(t *testing.T) *runs.Writer {
 	t.Helper()
-	folder, err := runs.Create(filepath.Join(t.TempDir(), "deep", "my-run"), runs.Info{Config: map[string]any{"agent": "noop"}})
+	folder, err := runs.Create(filepath.Join(t.TempDir(), "deep", "my-run"), runs.Info{Config: map[string]any{"agent": "noop"}}, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = folder.Close() })
 	return folder
@@ -48,10 +48,10 @@ func TestCreateRunFolder(t *testing.T) {
 	require.Equal(t, map[string]any{"agent": "noop"}, info.Config)
 	require.Equal(t, []string{`{"type":"attempts","version":1,"run":"my-run"}`}, readAttemptLines(t, folder))
 
-	_, err = runs.Create(folder.Dir, runs.Info{})
+	_, err = runs.Create(folder.Dir, runs.Info{}, nil)
 	require.ErrorIs(t, err, runs.ErrExists)
 	require.ErrorContains(t, err, folder.Dir)
-	_, err = runs.Create(filepath.Join(folder.Dir, "run.json", "below a file"), runs.Info{})
+	_, err = runs.Create(filepath.Join(folder.Dir, "run.json", "below a file"), runs.Info{}, nil)
 	require.ErrorContains(t, err, "not a directory")
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"assay/internal/redact"
 )
 
 const (
@@ -22,6 +24,7 @@ const (
 type childOutputMerger struct {
 	mu           sync.Mutex
 	writer       io.Writer
+	redactor     *redact.Redactor
 	lineSink     func(child string) func(line []byte)
 	linesByChild map[string]*childLineSplitter // by name; the newest child of that name
 	writtenBytes int
@@ -36,15 +39,15 @@ type childLineSplitter struct {
 }
 
 // newChildOutputMerger returns a childOutputMerger that writes to [Config.ChildOutput] and
-// [Config.ChildLineSink]; either may be nil.
-func newChildOutputMerger(writer io.Writer, lineSink func(child string) func(line []byte)) *childOutputMerger {
+// [Config.ChildLineSink]; either may be nil. Secrets that redactor finds are replaced.
+func newChildOutputMerger(writer io.Writer, lineSink func(child string) func(line []byte), redactor *redact.Redactor) *childOutputMerger {
 	if writer == nil {
 		writer = io.Discard
 	}
 	if lineSink == nil {
 		lineSink = func(string) func([]byte) { return func([]byte) {} }
 	}
-	return &childOutputMerger{writer: writer, lineSink: lineSink, linesByChild: map[string]*childLineSplitter{}}
+	return &childOutputMerger{writer: writer, redactor: redactor, lineSink: lineSink, linesByChild: map[string]*childLineSplitter{}}
 }
 
 // newChildSink returns the function to which the output of a child that is about to start
@@ -54,10 +57,14 @@ func (o *childOutputMerger) newChildSink(child string) func(stream string, chunk
 	o.mu.Lock()
 	o.linesByChild[child] = lines
 	o.mu.Unlock()
+	redacted := map[string]*redact.Stream{} // by stream
 	return func(stream string, chunk []byte) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		text := append(lines.unfinishedLines[stream], chunk...)
+		if redacted[stream] == nil {
+			redacted[stream] = o.redactor.NewStream()
+		}
+		text := append(lines.unfinishedLines[stream], redacted[stream].Next(chunk)...)
 		for {
 			line, rest, hasEnd := bytes.Cut(text, []byte("\n"))
 			if !hasEnd && len(line) < maxLineBytes {

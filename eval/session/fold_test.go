@@ -128,7 +128,7 @@ func TestFoldOfServerNotebook(t *testing.T) {
 func TestNotebookFromTraceWithTwoKernels(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	recording, err := trace.NewRecording(trace.NewJournal("s"), path)
+	recording, err := trace.NewRecording(trace.NewJournal("s"), path, nil)
 	require.NoError(t, err)
 	add := func(hop trace.Hop, env protocol.Envelope, body string) {
 		recording.Journal.Append(trace.Entry{Hop: hop, Envelope: env, Body: []byte(body)})
@@ -160,7 +160,7 @@ func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 	}
 	for n := range 3 {
 		path := filepath.Join(t.TempDir(), "trace.jsonl")
-		recording, err := trace.NewRecording(trace.NewJournal("s"), path)
+		recording, err := trace.NewRecording(trace.NewJournal("s"), path, nil)
 		require.NoError(t, err)
 		live, err := session.Start(t.Context(), sup, session.Config{
 			ID: "s", Journal: recording.Journal, Kernel: silentKernelConfig(), Agent: silentAgentConfig(), Environ: os.Environ(),
@@ -185,7 +185,7 @@ func TestNotebookSurvivesRepeatedRestore(t *testing.T) {
 func TestNotebookFromTraceWithoutNotebook(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace.jsonl")
-	recording, err := trace.NewRecording(trace.NewJournal("s"), path)
+	recording, err := trace.NewRecording(trace.NewJournal("s"), path, nil)
 	require.NoError(t, err)
 	recording.Journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: router.EntryTypeHolderChanged}, Body: []byte(`{}`)})
 	require.NoError(t, recording.Close())

@@ -54,6 +54,7 @@ import (
 	"assay/agent"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
+	"assay/internal/redact"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/kernel"
@@ -131,6 +132,9 @@ type Config struct {
 	// returned.
 	ChildLineSink func(child string) func(line []byte)
 
+	// Redactor finds the secrets that are replaced in what the children print; nil: none are.
+	Redactor *redact.Redactor
+
 	Log *slog.Logger // nil discards
 }
 
@@ -188,7 +192,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	}
 	s := &Session{
 		cfg: cfg, log: log.With("session", cfg.ID), supervisor: sup,
-		holderDecided: make(chan struct{}), childOutput: newChildOutputMerger(cfg.ChildOutput, cfg.ChildLineSink),
+		holderDecided: make(chan struct{}), childOutput: newChildOutputMerger(cfg.ChildOutput, cfg.ChildLineSink, cfg.Redactor),
 	}
 	s.executions = notebook.NewExecutions(notebook.ExecutionsConfig{CellTitle: func(id string) string { return s.ownDocument.CellTitle(id) }})
 	s.ownDocument = notebook.NewDocument(notebook.DocumentConfig{Executions: s.executions, OnEvent: s.recordNotebookEvent, NewCellID: cfg.NewCellID})

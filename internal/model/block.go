@@ -7,7 +7,7 @@ import (
 	"errors"
 	"strings"
 
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // Roles of a [Message].

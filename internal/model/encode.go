@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // A request contains the whole conversation and is encoded for every call. So its parts

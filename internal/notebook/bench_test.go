@@ -113,9 +113,9 @@ func BenchmarkKernelMessageWithImageOf1MiB(b *testing.B) {
 	}
 }
 
-func BenchmarkWriteIPYNBOf100Cells(b *testing.B) {
+func BenchmarkIPYNBOf100Cells(b *testing.B) {
 	doc, executions := newHundredCellDocument(b)
 	for b.Loop() {
-		require.NoError(b, notebook.WriteIPYNB(io.Discard, doc.Cells(), executions, notebook.FileMetadata{}, nil))
+		require.NoError(b, notebook.IPYNB{Cells: doc.Cells(), Executions: executions}.Write(io.Discard))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"assay/internal/redact"
 )
 
 // FileMetadata has what a notebook file says about the notebook as a whole: the language of its
@@ -16,21 +18,28 @@ type FileMetadata struct {
 	LanguageVersion string // such as "3.11.2"; empty: it is left out
 }
 
-// WriteIPYNB writes cells, with their outputs from executions, to w as a Jupyter notebook of
-// nbformat 4.5. If executions is nil no cell has outputs. A cell id that nbformat does not
+// IPYNB has what is written to a notebook file.
+type IPYNB struct {
+	Cells      []Cell
+	Executions *Executions // of the cells; nil: no cell has outputs
+	Metadata   FileMetadata
+
+	// LoadEntry returns the body of a trace entry. It is called for outputs that Executions does
+	// not keep whole. If it fails, or is nil, a line of plain text in the output says what is
+	// missing.
+	LoadEntry func(seq int64) ([]byte, error)
+
+	Redactor *redact.Redactor // finds the secrets that are replaced
+}
+
+// Write writes the file as a Jupyter notebook of nbformat 4.5. A cell id that nbformat does not
 // allow is replaced; the original id, and the cell's title, are in the cell's metadata under
-// "assay".
-//
-// loadEntry returns the body of a trace entry; it is called for outputs that executions does
-// not keep whole. If it fails, or is nil, a line of plain text in the output says what is
-// missing.
-//
-// WriteIPYNB fails if w does. It needs memory for the largest cell.
-func WriteIPYNB(w io.Writer, cells []Cell, executions *Executions, meta FileMetadata, loadEntry func(seq int64) ([]byte, error)) error {
+// "assay". It fails if w does. It needs memory for the largest cell.
+func (n IPYNB) Write(w io.Writer) error {
 	out := bufio.NewWriter(w) // it keeps its first error, which Flush returns
-	file := ipynbWriter{executions: executions, loadEntry: loadEntry, cellIDs: nbformatCellIDs(cells)}
+	file := ipynbWriter{executions: n.Executions, loadEntry: n.LoadEntry, cellIDs: nbformatCellIDs(n.Cells)}
 	_, _ = out.WriteString("{\n \"cells\": [")
-	for i, cell := range cells {
+	for i, cell := range n.Cells {
 		text, err := indentedJSON("  ", file.encodeCell(i, cell))
 		if err != nil {
 			return fmt.Errorf("encode cell %q: %w", cell.ID, err)
@@ -39,9 +48,9 @@ func WriteIPYNB(w io.Writer, cells []Cell, executions *Executions, meta FileMeta
 			_ = out.WriteByte(',')
 		}
 		_, _ = out.WriteString("\n  ")
-		_, _ = out.Write(text)
+		_, _ = out.Write(n.Redactor.JSON(text))
 	}
-	head, err := indentedJSON(" ", meta.json())
+	head, err := indentedJSON(" ", n.Metadata.json())
 	if err != nil {
 		return fmt.Errorf("encode metadata: %w", err)
 	}

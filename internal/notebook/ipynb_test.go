@@ -45,12 +45,12 @@ func cellsWithAllOutputs(t *testing.T) ([]notebook.Cell, *notebook.Executions) {
 	}, executions
 }
 
-// writeIPYNBText returns the notebook file that WriteIPYNB writes, and fails the test if it is not
+// writeIPYNBText returns the notebook file that IPYNB.Write writes, and fails the test if it is not
 // JSON.
 func writeIPYNBText(t *testing.T, cells []notebook.Cell, executions *notebook.Executions, load func(int64) ([]byte, error)) string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, notebook.WriteIPYNB(&out, cells, executions, notebook.FileMetadata{LanguageVersion: "3.11.2"}, load))
+	require.NoError(t, notebook.IPYNB{Cells: cells, Executions: executions, Metadata: notebook.FileMetadata{LanguageVersion: "3.11.2"}, LoadEntry: load}.Write(&out))
 	require.True(t, json.Valid(out.Bytes()))
 	return out.String()
 }
@@ -206,7 +206,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 func TestIPYNBReturnsWriteErrors(t *testing.T) {
 	t.Parallel()
 	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Source: strings.Repeat("x", 1<<16)}}
-	require.ErrorContains(t, notebook.WriteIPYNB(fullDisk{}, cells, nil, notebook.FileMetadata{}, nil), "no space left")
+	require.ErrorContains(t, notebook.IPYNB{Cells: cells}.Write(fullDisk{}), "no space left")
 }
 
 func TestCellsFromContext(t *testing.T) {

@@ -2,7 +2,7 @@
 // cells and their order: it answers the actions of an agent, and can be built again
 // from the events that it gave out. [Executions] has what running the cells has brought:
 // status, queue, outputs, logs and widgets, folded from the frames of the kernel.
-// [WriteIPYNB] writes both as a Jupyter notebook.
+// [IPYNB] writes both as a Jupyter notebook.
 //
 // A session whose notebook a console holds has Executions and no Document.
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/internal/protocol"
+	"assay/internal/rawjson"
 )
 
 // appendHeader appends the first line of the trace file of journal j to a buffer.
@@ -106,29 +107,10 @@ func isCompactJSON(text []byte) bool {
 		if !quoted {
 			return true
 		}
-		end := indexAfterString(rest)
+		end := rawjson.StringEnd(rest)
 		if end < 0 {
 			return false
 		}
 		text = rest[end:]
-	}
-}
-
-// indexAfterString returns the index in text after the closing quote of a JSON string whose
-// opening quote is just before text, or -1 if the string does not end.
-func indexAfterString(text []byte) int {
-	for at := 0; ; {
-		quote := bytes.IndexByte(text[at:], '"')
-		if quote < 0 {
-			return -1
-		}
-		at += quote + 1
-		escapes := 0
-		for escapes < at-1 && text[at-2-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return at
-		}
 	}
 }

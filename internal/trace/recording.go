@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+
+	"assay/internal/redact"
 )
 
 // Recording is a journal and the trace file to which it is written. It is safe for concurrent
@@ -17,14 +19,14 @@ type Recording struct {
 	err    error         // why the file is incomplete; set before closed is closed
 }
 
-// NewRecording creates the trace file at path and starts writing the journal's entries to it.
-// It fails if the file exists or cannot be created.
-func NewRecording(journal *Journal, path string) (*Recording, error) {
+// NewRecording creates the trace file at path and starts writing the journal's entries to it,
+// without the secrets that redactor finds. It fails if the file exists or cannot be created.
+func NewRecording(journal *Journal, path string, redactor *redact.Redactor) (*Recording, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	r := &Recording{Journal: journal, Path: path, writer: NewWriter(journal, file), closed: make(chan struct{})}
+	r := &Recording{Journal: journal, Path: path, writer: NewWriter(journal, file, redactor), closed: make(chan struct{})}
 	go func() {
 		defer close(r.closed)
 		r.err = errors.Join(r.writer.Run(context.Background()), file.Close())

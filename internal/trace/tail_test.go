@@ -25,7 +25,7 @@ func newFileJournal(t *testing.T) (*trace.Journal, *trace.Writer, string) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "trace.jsonl"))
 	require.NoError(t, err)
 	journal := trace.NewJournal("s")
-	writer := trace.NewWriter(journal, file)
+	writer := trace.NewWriter(journal, file, nil)
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		if err := errors.Join(writer.Run(context.Background()), file.Close()); err != nil {
@@ -199,7 +199,7 @@ func TestWriterAwaitSize(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
-		writer := trace.NewWriter(journal, io.Discard)
+		writer := trace.NewWriter(journal, io.Discard, nil)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("gave up"))
 		defer cancel()
 		_, err := writer.AwaitSize(ctx, 0)
@@ -242,7 +242,7 @@ func TestWriterAwaitSize(t *testing.T) {
 func TestWriterAwaitSizeEndsWhenWritingFailed(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	writer := trace.NewWriter(journal, fullDisk{})
+	writer := trace.NewWriter(journal, fullDisk{}, nil)
 	journal.Close()
 	require.Error(t, writer.Run(t.Context()))
 	_, err := writer.AwaitSize(t.Context(), 0)

@@ -38,7 +38,7 @@ func TestEntriesAreWrittenAndReadBack(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s1")
 	var file bytes.Buffer
-	writer := trace.NewWriter(journal, &file)
+	writer := trace.NewWriter(journal, &file, nil)
 	journal.Append(newTestEntry(trace.AgentToServer, `{ "type" : "agent_action", "action":"get_context", "tx_id":"tx_1", "params":{} }`))
 	journal.Append(trace.Entry{Hop: trace.ServerToConsole, ConsoleID: 2, Envelope: protocol.Envelope{Type: "agent_action"}, BodyBytes: 81, RefSeq: 1})
 	journal.Append(trace.Entry{
@@ -82,7 +82,7 @@ func TestFollowersAndFileSeeOneOrder(t *testing.T) {
 	const appenders, each = 8, 200
 	journal := trace.NewJournal("s")
 	var file bytes.Buffer
-	writer := trace.NewWriter(journal, &file)
+	writer := trace.NewWriter(journal, &file, nil)
 	early := journal.Follow()
 	var late *trace.Follower
 	var all sync.WaitGroup
@@ -177,7 +177,7 @@ func TestWaitForRoomWaitsForDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		journal := trace.NewJournal("s")
 		disk := stalledDisk{release: make(chan struct{})}
-		writer := trace.NewWriter(journal, disk)
+		writer := trace.NewWriter(journal, disk, nil)
 		written := make(chan error)
 		go func() { written <- writer.Run(context.Background()) }()
 		synctest.Wait() // the writer is blocked with its header
@@ -217,7 +217,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 func TestWaitForRoomFailsWhenWritingFailed(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
-	writer := trace.NewWriter(journal, fullDisk{})
+	writer := trace.NewWriter(journal, fullDisk{}, nil)
 	journal.Append(trace.Entry{Hop: trace.HopSession})
 	require.ErrorContains(t, writer.Run(t.Context()), "no space left")
 	require.ErrorContains(t, journal.WaitForRoom(t.Context()), "no space left")
@@ -277,7 +277,7 @@ func FuzzEntryIsOneLine(f *testing.F) {
 		}
 		journal := trace.NewJournal(id)
 		var file bytes.Buffer
-		writer := trace.NewWriter(journal, &file)
+		writer := trace.NewWriter(journal, &file, nil)
 		entry := trace.Entry{Hop: trace.AgentToServer, Body: body}
 		entry.TxID = id
 		if malformed {

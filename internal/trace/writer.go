@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"assay/internal/redact"
 )
 
 const (
@@ -29,16 +31,26 @@ const (
 type Writer struct {
 	journal  *Journal
 	follower *Follower
+	redacted *redact.Messages[entrySource]
 	output   *growingOutput
 	buffer   *bufio.Writer // in front of output
 }
 
+// entrySource says whose messages may continue the text of an earlier one.
+type entrySource struct {
+	hop               Hop
+	consoleID         int
+	messageType, cell string
+}
+
 // NewWriter returns a Writer that writes the entries appended to j from now on to out, once Run
-// is called. A journal has one Writer; [Journal.WaitForRoom] waits for it.
-func NewWriter(j *Journal, out io.Writer) *Writer {
+// is called, without the secrets that redactor finds. A journal has one Writer;
+// [Journal.WaitForRoom] waits for it.
+func NewWriter(j *Journal, out io.Writer, redactor *redact.Redactor) *Writer {
 	output := &growingOutput{out: out}
 	return &Writer{
-		journal: j, follower: j.FollowWithBackpressure(), output: output, buffer: bufio.NewWriterSize(output, writeBufferBytes),
+		journal: j, follower: j.FollowWithBackpressure(), redacted: redact.NewMessages[entrySource](redactor),
+		output: output, buffer: bufio.NewWriterSize(output, writeBufferBytes),
 	}
 }
 
@@ -66,8 +78,9 @@ func (w *Writer) AwaitSize(ctx context.Context, beyond int64) (size int64, err e
 // closed. It fails if writing fails, and with the cause of ctx.
 func (w *Writer) writeEntries(ctx context.Context) error {
 	line := appendHeader(nil, w.journal)
+	redacted := line
 	for {
-		if _, err := w.buffer.Write(line); err != nil {
+		if _, err := w.buffer.Write(redacted); err != nil {
 			return err
 		}
 		entry, err := w.nextAfterFlush(ctx)
@@ -78,6 +91,7 @@ func (w *Writer) writeEntries(ctx context.Context) error {
 			return err
 		}
 		line = appendEntry(line[:0], entry)
+		redacted = w.redacted.Next(entrySource{entry.Hop, entry.ConsoleID, entry.Type, entry.CellID}, line)
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *testServer) createRun(tb testing.TB, name string, day int) *runs.Writer
 	folder, err := runs.Create(filepath.Join(s.dir, name), runs.Info{
 		Started: time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC),
 		Config:  map[string]any{"agent": "noop <3"}, Host: runs.Host{HostName: "here", CPUs: 2},
-	})
+	}, nil)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = folder.Close() })
 	return folder
@@ -127,7 +127,7 @@ func traceText(tb testing.TB, entries ...trace.Entry) string {
 	tb.Helper()
 	journal := trace.NewJournal("s")
 	var file bytes.Buffer
-	writer := trace.NewWriter(journal, &file)
+	writer := trace.NewWriter(journal, &file, nil)
 	for _, entry := range entries {
 		journal.Append(entry)
 	}

@@ -67,7 +67,7 @@ func newFuzzTarget(f *testing.F) *fuzzTarget {
 func createStoredRun(f *testing.F) string {
 	f.Helper()
 	dir := f.TempDir()
-	folder, err := runs.Create(filepath.Join(dir, "one"), runs.Info{Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Config: map[string]any{}})
+	folder, err := runs.Create(filepath.Join(dir, "one"), runs.Info{Started: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Config: map[string]any{}}, nil)
 	require.NoError(f, err)
 	f.Cleanup(func() { _ = folder.Close() })
 	attemptDir, _, err := folder.MakeAttemptDir(1, "case-1", 1, 1)

@@ -18,8 +18,8 @@ import (
 	"assay/internal/model/endpoint"
 	"assay/internal/model/mockapi"
 	"assay/internal/model/modeltest"
-	"assay/internal/model/rawjson"
 	"assay/internal/model/script"
+	"assay/internal/rawjson"
 )
 
 // mockStreamBody returns the body of the event stream in which the mock server sends

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/model"
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // messageRequest is the body of POST /v1/messages.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/model"
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // FailedResultPrefix begins the text of a failed tool's result, since Chat Completions

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // valueDiff is a place, as a JSON pointer, at which a recorded and a new JSON value differ, with

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // comparableRequest is a model request in the form in which a recorded and a new request are

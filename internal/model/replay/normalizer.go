@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -9,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
+	"assay/internal/redact"
 )
 
 // Normalizer removes from recordings what differs between two runs of the same
@@ -22,6 +20,10 @@ type Normalizer struct {
 	Session string           // name of the session that makes the calls; "" means no session
 	Sandbox []string         // absolute paths of the sandbox; recordings are played with the first
 	Clock   func() time.Time // nil means that no times are written
+
+	// Redactor finds the secrets that are replaced in what is recorded; nil: none are. Requests
+	// are compared without them.
+	Redactor *redact.Redactor
 }
 
 // Placeholders in a recording.
@@ -43,12 +45,13 @@ var memoryAddressPattern = regexp.MustCompile(`( at |: )0x[0-9a-f]{6,16}\b`)
 type sandboxPathReplacers struct {
 	request, answer *strings.Replacer // put placeholders in
 	restore         *strings.Replacer // puts the path into an answer
+	redactor        *redact.Redactor
 }
 
 func (n Normalizer) newReplacers() sandboxPathReplacers {
 	paths := longestPathsFirst(n.Sandbox)
 	if len(paths) == 0 {
-		return sandboxPathReplacers{}
+		return sandboxPathReplacers{redactor: n.Redactor}
 	}
 	request, answer := []string{markPrefix, escapedMark}, []string{markPrefix, escapedMark}
 	for _, path := range paths {
@@ -62,7 +65,7 @@ func (n Normalizer) newReplacers() sandboxPathReplacers {
 	}
 	first := filepath.Clean(n.Sandbox[0])
 	return sandboxPathReplacers{
-		request: strings.NewReplacer(request...), answer: strings.NewReplacer(answer...),
+		redactor: n.Redactor, request: strings.NewReplacer(request...), answer: strings.NewReplacer(answer...),
 		restore: strings.NewReplacer(escapedMark, markPrefix, sandboxMark, first, sandboxJSONMark, escapeJSON(first)),
 	}
 }
@@ -90,9 +93,10 @@ func escapeJSON(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// normalizeRequest returns the JSON of a request with placeholders in place of the
-// sandbox's paths and of memory addresses.
+// normalizeRequest returns the JSON of a request without secrets, and with placeholders in place
+// of the sandbox's paths and of memory addresses.
 func (r sandboxPathReplacers) normalizeRequest(request []byte) []byte {
+	request = r.redactor.JSON(request)
 	if r.request == nil {
 		return request
 	}
@@ -122,46 +126,12 @@ func (r sandboxPathReplacers) restoreAnswer(answer []byte) []byte {
 	return mapJSONStrings(answer, r.restore.Replace)
 }
 
-// mapJSONStrings applies f to each string in a JSON text, member names included, and
-// returns the result. All other bytes stay the same.
+// mapJSONStrings applies f to each string in a JSON text, member names included, and returns the
+// result.
 func mapJSONStrings(text []byte, f func(string) string) []byte {
-	var out []byte
-	for {
-		start := bytes.IndexByte(text, '"')
-		if start < 0 {
-			return append(out, text...)
-		}
-		end := jsonStringEnd(text, start)
-		quoted := text[start:end]
-		if was, ok := unquoteJSON(quoted); ok {
-			if is := f(was); is != was {
-				quoted = []byte(`"` + escapeJSON(is) + `"`)
-			}
-		}
-		out, text = append(append(out, text[:start]...), quoted...), text[end:]
-	}
-}
-
-// unquoteJSON decodes a JSON string literal; invalid Unicode in it becomes U+FFFD. It
-// returns false if quoted is not a JSON string.
-func unquoteJSON(quoted []byte) (text string, ok bool) {
-	if quick, err := jsontext.AppendUnquote(nil, quoted); err == nil {
-		return string(quick), true
-	}
-	err := json.Unmarshal(quoted, &text)
-	return text, err == nil
-}
-
-// jsonStringEnd returns the offset after the closing quote of the JSON string that
-// starts at the offset start, or the length of text if the string does not end.
-func jsonStringEnd(text []byte, start int) int {
-	for i := start + 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
+	return rawjson.MapStrings(text, func(value []byte, _ bool) ([]byte, bool) {
+		was := string(value)
+		is := f(was)
+		return []byte(is), is != was
+	})
 }

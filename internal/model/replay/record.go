@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/internal/model"
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // NewRecordingClient calls [Normalizer.NewRecordingClient] with the zero Normalizer: requests and answers are
@@ -96,7 +96,7 @@ func (r *recordingClient) writeCall(from answerOrigin, req model.Request, reply 
 	line = append(append(line[:len(line)-1], ','), answer[1:]...) // joins two objects that are not empty
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, err = r.w.Write(append(line, '\n'))
+	_, err = r.w.Write(append(r.normalizer.Redactor.JSON(line), '\n'))
 	return err
 }
 

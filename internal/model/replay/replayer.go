@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"assay/internal/model"
-	"assay/internal/model/rawjson"
+	"assay/internal/rawjson"
 )
 
 // ErrNotRecorded means that a [Recording] has no remaining call that answers the

@@ -312,6 +312,8 @@ export interface AttemptLine {
   tamper?: number;
   /** changes and messages by people at consoles */
   interventions?: number;
+  /** Redacted is how many secrets, such as API keys, were replaced in the attempt's files. */
+  redacted?: number;
   /**
    * Enforced says what was enforced for the attempt's processes. A key is true if it held for every
    * process in whose record it is; keys that no process has are absent. The keys are those of
@@ -358,6 +360,7 @@ export const attemptLineSchema = /* @__PURE__ */ object<AttemptLine>({
   files: optional(list(string)),
   tamper: optional(number),
   interventions: optional(number),
+  redacted: optional(number),
   enforced: optional(record(boolean)),
   reason: optional(string),
   state: optional(string),

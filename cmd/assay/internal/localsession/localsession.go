@@ -12,6 +12,7 @@ import (
 
 	"assay/cmd/assay/internal/exit"
 	"assay/eval/session"
+	"assay/internal/redact"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
 )
@@ -30,13 +31,13 @@ type Session struct {
 
 // Start starts a session, and returns when its kernel and its agent are ready. It writes
 // trace.jsonl and stderr.txt into the folder outDir, or if that is "" into a folder that
-// supervisor removes. It sets cfg.Journal and cfg.ChildOutput. Its errors carry an exit
+// supervisor removes; secrets that redactor finds are replaced in both. It sets cfg.Journal and cfg.ChildOutput. Its errors carry an exit
 // status if outDir is to blame; after an error nothing is left running.
-func Start(ctx context.Context, supervisor *subprocess.Supervisor, cfg session.Config, outDir string) (*Session, error) {
+func Start(ctx context.Context, supervisor *subprocess.Supervisor, cfg session.Config, outDir string, redactor *redact.Redactor) (*Session, error) {
 	s := &Session{}
-	err := s.startRecording(supervisor, cfg.ID, outDir)
+	err := s.startRecording(supervisor, cfg.ID, outDir, redactor)
 	if err == nil {
-		cfg.Journal, cfg.ChildOutput = s.recording.Journal, s.output
+		cfg.Journal, cfg.ChildOutput, cfg.Redactor = s.recording.Journal, s.output, redactor
 		s.Session, err = session.Start(ctx, supervisor, cfg)
 	}
 	if err != nil {
@@ -46,7 +47,7 @@ func Start(ctx context.Context, supervisor *subprocess.Supervisor, cfg session.C
 }
 
 // startRecording creates the folder with the trace and stderr.txt.
-func (s *Session) startRecording(supervisor *subprocess.Supervisor, id, outDir string) (err error) {
+func (s *Session) startRecording(supervisor *subprocess.Supervisor, id, outDir string, redactor *redact.Redactor) (err error) {
 	dir := outDir
 	if dir == "" {
 		dir = filepath.Join(supervisor.TempDir(), id)
@@ -55,7 +56,7 @@ func (s *Session) startRecording(supervisor *subprocess.Supervisor, id, outDir s
 		return exit.UsageError(fmt.Errorf("--out: %w", err))
 	}
 	s.TracePath = filepath.Join(dir, traceFileName)
-	s.recording, err = trace.NewRecording(trace.NewJournal(id), s.TracePath)
+	s.recording, err = trace.NewRecording(trace.NewJournal(id), s.TracePath, redactor)
 	if errors.Is(err, fs.ErrExist) {
 		return exit.UsageError(fmt.Errorf("--out %s: the folder already has a trace", outDir))
 	}

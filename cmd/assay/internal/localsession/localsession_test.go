@@ -25,7 +25,7 @@ func TestStartRefusesTheFolder(t *testing.T) {
 		dir:                        "--out " + dir + ": the folder already has a trace",
 		filepath.Join(file, "new"): "--out: mkdir " + file + ": not a directory",
 	} {
-		_, err := localsession.Start(t.Context(), nil, session.Config{ID: "a"}, outDir)
+		_, err := localsession.Start(t.Context(), nil, session.Config{ID: "a"}, outDir, nil)
 		require.EqualError(t, err, wantErr)
 		var status *exit.Error
 		require.ErrorAs(t, err, &status)

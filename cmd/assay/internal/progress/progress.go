@@ -179,6 +179,9 @@ func (r *Reporter) Finish(s batch.Summary) error {
 		stats := r.cfg.Pool.Stats()
 		r.Printf("pool: %d kernels forked, %d started cold", stats.ForkedKernels, stats.ColdKernels)
 	}
+	if s.Redacted > 0 {
+		r.Printf("replaced in the run's files: %d secrets, such as API keys", s.Redacted)
+	}
 	r.writeJSON(s)
 	if !r.cfg.JSON {
 		_, r.outError = fmt.Fprintln(r.cfg.Out, SummaryLine(s, r.cfg.RunDir))

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // per case id, each with the trace file of one entry.
 func createRun(t *testing.T, caseIDs ...string) {
 	t.Helper()
-	folder, err := runs.Create("run", runs.Info{})
+	folder, err := runs.Create("run", runs.Info{}, nil)
 	require.NoError(t, err)
 	for i, id := range caseIDs {
 		dir, rel, err := folder.MakeAttemptDir(i+1, id, 1, 1)
