@@ -25,6 +25,7 @@ cmd/assay/internal/chat:              cmd/assay/internal/exit cmd/assay/internal
 cmd/assay/internal/doctor:            cmd/assay/internal/terminal kernel internal/sandbox internal/subprocess internal/protocol
 cmd/assay/internal/exit:
 cmd/assay/internal/localsession:      cmd/assay/internal/exit eval/session internal/redact internal/subprocess internal/trace
+cmd/assay/internal/loglimit:
 cmd/assay/internal/progress:          cmd/assay/internal/terminal eval/batch eval/rescore eval/runs kernel
 cmd/assay/internal/terminal:
 cmd/assay/internal/terminal/terminaltest:

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/loglimit"
 	"assay/cmd/assay/internal/terminal"
 	"assay/cmd/assay/internal/textlog"
 	"assay/internal/redact"
@@ -43,6 +44,7 @@ type cli struct {
 	logLevel      slog.LevelVar // of --log
 	logLevelGiven bool          // --log or ASSAY_LOG was given
 	logFormat     string        // text or json
+	logLimit      *loglimit.Limit
 }
 
 // runProgram runs the program with these arguments, of which the first is its name, and streams.
@@ -51,7 +53,8 @@ func runProgram(args []string, in io.Reader, out, errOut io.Writer) int {
 	screen := terminal.NewScreen(errOut)
 	stderr := terminal.NewAsyncWriter(screen)
 	defer stderr.Close()
-	p := &cli{self: programPath(args[0]), environ: os.Environ(), stdin: in, stdout: out, screen: screen}
+	p := &cli{self: programPath(args[0]), environ: os.Environ(), stdin: in, stdout: out, screen: screen, logLimit: loglimit.New()}
+	defer p.logLimit.Close()
 	p.stderr = redactingWriter{p, stderr}
 	_ = p.makeRedactor() // cannot fail without --redact
 	root := p.newRootCommand()
@@ -222,10 +225,11 @@ func (p *cli) addLogFlags(flags *pflag.FlagSet) {
 
 // newLogger returns a logger to stderr with the level and the format of the flags.
 func (p *cli) newLogger() *slog.Logger {
+	var handler slog.Handler = textlog.NewHandler(p.stderr, &p.logLevel, server.DefaultSessionID)
 	if p.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: &p.logLevel}))
+		handler = slog.NewJSONHandler(p.stderr, &slog.HandlerOptions{Level: &p.logLevel})
 	}
-	return slog.New(textlog.NewHandler(p.stderr, &p.logLevel, server.DefaultSessionID))
+	return slog.New(p.logLimit.NewHandler(handler))
 }
 
 // lowerLogLevel lowers the log level to level, unless --log or ASSAY_LOG was given.

@@ -14,20 +14,21 @@ type caseChecker struct {
 	*linter
 	issueList
 
-	object         *pyvalue.Object
-	refusals       []string // see Result
-	hasAssayFields bool     // it has a field of Assay, so the rules of the public benchmarks for their fields do not apply
+	object      *pyvalue.Object
+	refusals    []string // see Result
+	isAssayCase bool     // the rules of the public benchmarks for their fields do not apply
 }
 
 // checkCase returns the lint result of one case, with the issues in the order of the
 // case's fields.
 func (l *linter) checkCase(object *pyvalue.Object, source testcases.CaseLocation) FileResult {
-	c := &caseChecker{linter: l, object: object, hasAssayFields: hasAssayFields(object)}
+	c := &caseChecker{linter: l, object: object, isAssayCase: hasAssayFields(object) || isTaskOnly(object)}
 	c.checkRequiredFields()
 	c.checkMetadata()
 	c.checkDataNode()
 	c.checkAnswerTemplate()
 	c.checkGraders()
+	c.checkHasGrader()
 	c.checkAnswerFields()
 	c.checkUnknownFields()
 	read := c.checkLoadable(source)
@@ -38,6 +39,16 @@ func (l *linter) checkCase(object *pyvalue.Object, source testcases.CaseLocation
 // the public one.
 func hasAssayFields(object *pyvalue.Object) bool {
 	return slices.ContainsFunc(assayOnlyFieldNames(), object.Has)
+}
+
+// isTaskOnly reports whether a case has a task, perhaps with data, and nothing that grades it.
+func isTaskOnly(object *pyvalue.Object) bool {
+	for key := range object.All() {
+		if !slices.Contains([]string{"id", "task", "data_node"}, key) {
+			return false
+		}
+	}
+	return object.Has("id") && object.Has("task")
 }
 
 // assayOnlyFieldNames returns the names of the case fields that only Assay's format has, not
@@ -62,11 +73,18 @@ func (c *caseChecker) checkRequiredFields() {
 	metadata := c.object.Get("metadata")
 	_, isObject := metadata.(*pyvalue.Object)
 	switch {
-	case c.hasAssayFields || isObject:
+	case c.isAssayCase || isObject:
 	case metadata == nil:
 		c.addIssue("E005", "", "metadata is missing: want an object with task, kit, time_horizon and eval_type, or a field of Assay's own, such as tags")
 	default:
 		c.addIssue("E006", "", "metadata: want an object, found %s", describeValue(metadata))
+	}
+}
+
+// checkHasGrader adds a warning if a case has only a task.
+func (c *caseChecker) checkHasGrader() {
+	if isTaskOnly(c.object) {
+		c.addIssue("W101", "", "there is no grader: attempts at this case are ungraded")
 	}
 }
 
@@ -108,13 +126,13 @@ func (c *caseChecker) checkLoadable(source testcases.CaseLocation) testcases.Cas
 	for _, f := range faults {
 		switch code := c.issueCodeOfFault(f); {
 		case code == "":
-		case c.hasAssayFields:
+		case c.isAssayCase:
 			c.addIssue(code, f.Field, "%s", f.Text)
 		default:
 			c.refusals = append(c.refusals, f.Error())
 		}
 	}
-	if c.hasAssayFields && len(faults) == 0 {
+	if c.isAssayCase && len(faults) == 0 {
 		c.addMissingDataRefusals(read)
 	}
 	return read
@@ -137,7 +155,7 @@ func (c *caseChecker) addMissingDataRefusals(read testcases.Case) {
 // reported the error.
 func (c *caseChecker) issueCodeOfFault(f testcases.FieldError) string {
 	field, _, _ := strings.Cut(strings.ReplaceAll(f.Field, "[", "."), ".")
-	if field == "metadata" && !c.hasAssayFields || field == "data_node" && f.WrongKind {
+	if field == "metadata" && !c.isAssayCase || field == "data_node" && f.WrongKind {
 		return ""
 	}
 	return map[string]string{

@@ -27,6 +27,7 @@ func examplesForFields() []issueExample {
 		{strings.Repeat("[", 100_000), []string{"E001"}},
 		{`5`, []string{"E002"}},
 		{`[]`, []string{"E002"}},
+		{`{"id": "a", "task": "t", "data_node": ["data/a.csv"]}`, []string{"W101"}},
 		{`{}`, []string{"E001", "E003", "E005", "W010"}},
 		{caseJSONWithMembers(`"id": "\u001c \u00a0"`), []string{"E002"}},
 		{caseJSONWithMembers(`"id": 7`), []string{"E002"}},

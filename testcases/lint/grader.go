@@ -116,7 +116,7 @@ func (c *caseChecker) checkGrader(entry graderObject) {
 // work only in Assay, and the case has fields of Assay.
 func (c *caseChecker) isOlderType(kind string) bool {
 	_, known := c.specs[kind]
-	return c.hasAssayFields && !known && slices.Contains(grading.GraderTypeNames(), kind)
+	return c.isAssayCase && !known && slices.Contains(grading.GraderTypeNames(), kind)
 }
 
 // knownTypeNames returns the names of the grader types that lint knows, sorted.

@@ -13,7 +13,7 @@ import (
 // one is only a warning.
 func (c *caseChecker) checkMetadata() {
 	metadata, ok := c.object.Get("metadata").(*pyvalue.Object)
-	if !ok || c.hasAssayFields {
+	if !ok || c.isAssayCase {
 		return
 	}
 	c.checkMetadataValue(metadata, "task", "E010", "E011",
@@ -63,7 +63,7 @@ func (c *caseChecker) checkDataNode() {
 // checkPlatformAddress adds an issue if name, in a case of the public format, is not an
 // address of the benchmarks' platform.
 func (c *caseChecker) checkPlatformAddress(at, name string) {
-	if !c.hasAssayFields && !c.addressPattern.MatchString(name) {
+	if !c.isAssayCase && !c.addressPattern.MatchString(name) {
 		c.addIssue("E021", at, "%s is no latch://NUMBER.account/PATH and no latch://NUMBER.node; a path is for cases with fields of Assay's own, such as tags", describeValue(pyvalue.String(name)))
 	}
 }

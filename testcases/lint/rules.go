@@ -91,6 +91,7 @@ func AllRules() []Rule {
 		{"E109", "the grader refuses its config", graders},
 		{"E112", "network is not on, loopback or off", files},
 		{"W100", "two cases have one id", files},
+		{"W101", "a case with only a task: attempts are ungraded", graders},
 		{"E110", "played by its own solution, the case does not pass", played},
 		{"E111", "played by doing nothing, the case passes", played},
 		{"W110", "there is no solution to play", played},

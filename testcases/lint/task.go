@@ -34,7 +34,7 @@ func (c *caseChecker) checkAnswerTemplate() {
 		return
 	}
 	lower := strings.ToLower(task)
-	if !c.hasAssayFields && !strings.Contains(lower, "return exactly") && !strings.Contains(lower, "respond exactly") {
+	if !c.isAssayCase && !strings.Contains(lower, "return exactly") && !strings.Contains(lower, "respond exactly") {
 		c.addIssue("W012", "", `the task shows a template of the answer: say "Return exactly" in front of it`)
 	}
 	c.checkChoicePlaceholder(task)
@@ -43,7 +43,7 @@ func (c *caseChecker) checkAnswerTemplate() {
 // addMissingTemplateIssue adds the issue for a task without a complete answer template.
 func (c *caseChecker) addMissingTemplateIssue(task string) {
 	switch {
-	case c.hasAssayFields:
+	case c.isAssayCase:
 	case !strings.Contains(task, openTag):
 		c.addIssue("W010", "", "the task does not show the form of the answer: end it with %s{…}%s", openTag, closeTag)
 	default:
