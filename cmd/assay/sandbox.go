@@ -16,6 +16,7 @@ import (
 	"assay/cmd/assay/internal/exit"
 	"assay/eval/runs"
 	"assay/internal/sandbox"
+	"assay/internal/subprocess"
 	"assay/testcases"
 )
 
@@ -205,8 +206,9 @@ func (h *kernelAndAgentHost) enforcedRules() map[string]bool {
 // describeUnenforcedRules returns a text for each limit or promise that does not hold.
 func describeUnenforcedRules(enforced map[string]bool) []string {
 	missing := sandbox.DescribeUnenforced(enforced)
-	if isEnforced, isKnown := enforced["cgroup_kill"]; isKnown && !isEnforced {
-		missing = append(missing, "a process that leaves its process group outlives its session: there is no writable cgroup (version 2)")
+	// A sandbox with private shared memory has a mount namespace, by which its processes are found.
+	if isEnforced, isKnown := enforced[subprocess.EnforcesCgroupKill]; isKnown && !isEnforced && !enforced[sandbox.EnforcesSharedMemory] {
+		missing = append(missing, "a process that leaves its process group outlives its session: there is no writable cgroup (version 2) and no namespace")
 	}
 	return missing
 }

@@ -23,6 +23,9 @@ const (
 	noteLimitCgroup  = "pids"   // a cgroup outside of it, without cgroups below
 	noteTempFolder   = "dir"    // a temporary folder
 	noteRemoved      = "nodir"  // a folder or a limit's cgroup has been removed
+
+	noteNamespace     = "namespace"   // a sandbox that has no such cgroup has this mount namespace
+	noteNamespaceGone = "nonamespace" // nothing is left in it
 )
 
 // RunCleanupHelper is the whole program of the cleanup helper, a process that outlives
@@ -35,15 +38,17 @@ const (
 //	pids PATH     a cgroup elsewhere, which limits a number of processes
 //	dir PATH      a temporary folder
 //	nodir PATH    the folder, or the cgroup of "pids", has been removed
+//	namespace ID  a sandbox has this mount namespace, such as mnt:[4026532319]
+//	nonamespace ID  nothing is left in it
 //
-// When in ends, which it does however the server ends, it kills every process group and
-// cgroup that is left, removes the cgroups and folders, and returns. It ignores SIGINT,
+// When in ends, which it does however the server ends, it kills every process group, namespace
+// and cgroup that is left, removes the cgroups and folders, and returns. It ignores SIGINT,
 // SIGTERM, SIGHUP and SIGQUIT, which a terminal or a service manager sends to
 // everything at once. A line that is not of this form is an error, and nothing is
 // cleaned up.
 func RunCleanupHelper(in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	left := trackedResources{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}}
+	left := trackedResources{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}, namespaces: map[string]bool{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		if err := left.applyLine(lines.Text()); err != nil {
@@ -60,6 +65,7 @@ type trackedResources struct {
 	processGroups map[int]bool
 	tempFolders   map[string]bool
 	limitCgroups  map[string]bool
+	namespaces    map[string]bool
 	cgroupRoot    string
 }
 
@@ -72,6 +78,10 @@ func (t *trackedResources) applyLine(line string) error {
 		t.cgroupRoot = value
 	case noteLimitCgroup:
 		t.limitCgroups[value] = true
+	case noteNamespace:
+		t.namespaces[value] = true
+	case noteNamespaceGone:
+		delete(t.namespaces, value)
 	case noteTempFolder:
 		t.tempFolders[value] = true
 	case noteRemoved:
@@ -100,11 +110,15 @@ func (t *trackedResources) destroyAll() {
 		// ESRCH: it has ended already, as most do when their socket closes.
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
+	for namespace := range t.namespaces {
+		killNamespace(namespace)
+	}
 	if t.cgroupRoot != "" {
 		_ = removeCgroupTree(t.cgroupRoot)
 	}
 	deadline := time.Now().Add(cgroupRemoveTimeout)
 	for _, path := range slices.Sorted(maps.Keys(t.limitCgroups)) {
+		killProcessesIn(path)
 		_ = sandbox.RemoveCgroup(path, deadline)
 	}
 	for folder := range t.tempFolders {

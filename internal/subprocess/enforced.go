@@ -16,6 +16,9 @@ const (
 	EnforcesProcessGroup = "process_group"
 	// EnforcesCgroupKill: the same, also for a process that has left the group.
 	EnforcesCgroupKill = "cgroup_kill"
+	// EnforcesNamespaceKill: the same, where there is no such cgroup, for a process in a sandbox
+	// that has a mount namespace.
+	EnforcesNamespaceKill = "namespace_kill"
 )
 
 // Enforceable returns what this machine can probably enforce for subprocesses, with the
@@ -26,7 +29,8 @@ func (s *Supervisor) Enforceable() map[string]bool {
 }
 
 // Enforced returns what was in fact enforced for this process: the keys
-// EnforcesProcessGroup and EnforcesCgroupKill; if it runs in a sandbox, the keys of
+// EnforcesProcessGroup and EnforcesCgroupKill; if it runs in a sandbox and cgroups do not
+// work, EnforcesNamespaceKill, which is false until it is ready; if it runs in a sandbox, the keys of
 // package sandbox, false for what its plan could not enforce on this machine; and
 // sandbox.EnforcesProcesses if [Spec.MaxProcesses] was set. It may be called at any
 // time; a value changes from true to false if killing the cgroup turns out to fail. The

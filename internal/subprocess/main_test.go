@@ -20,7 +20,13 @@ import (
 // Its value is a role of playRole.
 const roleEnvVar = "ASSAY_SUBPROCESS_TEST_ROLE"
 
+// launcherArg is the first argument that makes the test binary run the sandbox's launcher.
+const launcherArg = "launch"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == launcherArg {
+		os.Exit(subprocesstest.RunSandboxLauncher(os.Args[2:]))
+	}
 	if role := os.Getenv(roleEnvVar); role != "" {
 		os.Exit(playRole(role))
 	}

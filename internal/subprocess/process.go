@@ -42,10 +42,11 @@ type Process struct {
 	cgroupDir string             // its cgroup (version 2); empty: none
 	pidsLimit *sandbox.PidsLimit // nil: no cgroup limits its number of processes
 
-	mu       sync.Mutex
-	reaped   bool            // from then on its process id and group may be another's
-	killedAt time.Time       // when SIGKILL was first sent to the group; zero: never
-	enforced map[string]bool // see Enforced
+	mu        sync.Mutex
+	reaped    bool            // from then on its process id and group may be another's
+	killedAt  time.Time       // when SIGKILL was first sent to the group; zero: never
+	enforced  map[string]bool // see Enforced
+	namespace string          // see trackNamespace; empty: none
 
 	exited   chan struct{} // closed when exit is set and the group is dead
 	exit     ExitState
@@ -99,7 +100,22 @@ func (p *Process) AwaitReady(ctx context.Context, timeout time.Duration) ([]byte
 	case env.Type != protocol.TypeReady:
 		return nil, fmt.Errorf("%s said %q before ready", p.name, env.Type)
 	default:
+		p.trackNamespace()
 		return body, nil
+	}
+}
+
+// trackNamespace finds out in which namespace the process is, if it is in a sandbox and has no cgroup
+// by which all that it starts can be killed.
+func (p *Process) trackNamespace() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, isKnown := p.enforced[EnforcesNamespaceKill]; !isKnown || p.enforced[EnforcesCgroupKill] {
+		return
+	}
+	if p.namespace = separateNamespace(p.PID()); p.namespace != "" {
+		p.enforced[EnforcesNamespaceKill] = true
+		p.supervisor.notifyCleanupHelper(noteNamespace, p.namespace)
 	}
 }
 
@@ -225,10 +241,29 @@ func (p *Process) stopAndCleanUp(ctx context.Context) error {
 	}
 	p.signalGroup(syscall.SIGKILL)
 	<-p.exited
+	p.killStrays()
 	p.supervisor.removeLive(p)
 	err = errors.Join(err, p.output.close())
 	<-p.output.drained
 	return errors.Join(err, p.removeCgroups())
+}
+
+// killStrays kills what the process has started and what has left its process group, if that was not
+// killed by its cgroup: what is in its namespace, and under its limit of processes.
+func (p *Process) killStrays() {
+	p.mu.Lock()
+	namespace, isKilled := p.namespace, p.enforced[EnforcesCgroupKill]
+	p.mu.Unlock()
+	if isKilled {
+		return
+	}
+	if namespace != "" {
+		killNamespace(namespace)
+		p.supervisor.notifyCleanupHelper(noteNamespaceGone, namespace)
+	}
+	if p.pidsLimit != nil {
+		killProcessesIn(p.pidsLimit.Dir())
+	}
 }
 
 func (p *Process) removeCgroups() error {

@@ -120,8 +120,11 @@ func removeStaleCgroup(root string, kill bool) error {
 
 // killProcessesIn sends SIGKILL to the processes in a cgroup.
 func killProcessesIn(cgroup string) {
-	if os.WriteFile(filepath.Join(cgroup, "cgroup.kill"), []byte("1"), 0) == nil {
-		return
+	if file, err := os.OpenFile(filepath.Join(cgroup, "cgroup.kill"), os.O_WRONLY, 0); err == nil {
+		_, err = file.WriteString("1")
+		if errors.Join(err, file.Close()) == nil {
+			return
+		}
 	}
 	text, _ := os.ReadFile(filepath.Join(cgroup, "cgroup.procs")) // version 1 has no cgroup.kill
 	for line := range strings.FieldsSeq(string(text)) {

@@ -155,6 +155,7 @@ func enforcedWithoutCgroup(spec Spec) map[string]bool {
 	}
 	if spec.Sandbox != nil {
 		maps.Copy(enforced, spec.Sandbox.Enforces)
+		enforced[EnforcesNamespaceKill] = false // until it is ready
 	}
 	return enforced
 }
@@ -252,6 +253,9 @@ func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes
 func (p *Process) recordCgroup(folder *os.File) {
 	p.cgroupDir = folder.Name()
 	p.setEnforced(EnforcesCgroupKill, true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.enforced, EnforcesNamespaceKill)
 }
 
 // abandonCgroup removes a cgroup that no process could enter. It does nothing if folder

@@ -1,0 +1,84 @@
+package subprocess_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/sandbox"
+	"assay/internal/subprocess"
+	"assay/internal/subprocess/subprocesstest"
+)
+
+// newSupervisorWithoutCgroups returns a Supervisor with a sandbox launcher whose subprocesses get no
+// cgroups, as those of an ordinary user.
+func newSupervisorWithoutCgroups(t *testing.T) *subprocess.Supervisor {
+	t.Helper()
+	sup, err := subprocess.NewSupervisor(subprocess.Config{
+		CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}, Launcher: []string{os.Args[0], launcherArg},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sup.Close()) })
+	if sup.Enforceable()["cgroup_kill"] {
+		require.NoError(t, os.WriteFile(filepath.Join(sup.CgroupDir(), "cgroup.max.descendants"), []byte("0"), 0))
+	}
+	return sup
+}
+
+// specInNamespace returns specForRole in a sandbox that is nothing but a mount namespace.
+func specInNamespace(t *testing.T, role string) subprocess.Spec {
+	t.Helper()
+	spec := specForRole(role)
+	spec.Sandbox = &sandbox.Plan{Namespaces: unix.CLONE_NEWNS}
+	if os.Geteuid() != 0 {
+		spec.Sandbox.Namespaces |= unix.CLONE_NEWUSER
+	}
+	if !sandbox.ProbeMachine(t.Context(), []string{os.Args[0], launcherArg}).MountNamespaces {
+		t.Skip("no namespace can be made here")
+	}
+	return spec
+}
+
+// Without cgroups, a process that has left its process group is found by the namespace of its sandbox.
+func TestStopKillsNamespace(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"stopped", "died"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			p := startProcess(t, newSupervisorWithoutCgroups(t), specInNamespace(t, "leaves processes"))
+			require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false, "namespace_kill": false}, p.Enforced())
+			_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+			require.NoError(t, err)
+			require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false, "namespace_kill": true}, p.Enforced())
+			p.DrainOutput()
+			inside, outside := parseTwoNumbers(t, p.LastOutput())
+			if how == "died" {
+				require.NoError(t, p.Write([]byte(`"die"`)))
+				<-p.Exited()
+			}
+			require.NoError(t, p.Stop(t.Context()))
+			requireProcessEnded(t, inside)
+			requireProcessEnded(t, outside)
+		})
+	}
+}
+
+// The cleanup helper of a killed server kills what is in the namespaces of its sandboxes.
+func TestCleanupHelperKillsNamespace(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, newSupervisorWithoutCgroups(t), specInNamespace(t, "leaves processes"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	p.DrainOutput()
+	_, outside := parseTwoNumbers(t, p.LastOutput())
+	namespace, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(outside), "ns", "mnt"))
+	require.NoError(t, err)
+	require.NoError(t, subprocess.RunCleanupHelper(strings.NewReader("namespace mnt:[1]\nnonamespace mnt:[1]\nnamespace "+namespace+"\n")))
+	requireProcessEnded(t, outside)
+	<-p.Exited()
+}
