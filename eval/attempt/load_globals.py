@@ -94,6 +94,37 @@ def __assay_load__(folder, workdir):
         result = pandas().Timestamp(node["timestamp"])
         return result if node["zone"] is None else result.tz_convert(node["zone"])
 
+    # The agent may not choose what is imported: some modules run code of the current folder.
+    abbreviations = {
+        "np": "numpy",
+        "pd": "pandas",
+        "plt": "matplotlib.pyplot",
+        "mpl": "matplotlib",
+        "sns": "seaborn",
+        "sp": "scipy",
+        "st": "scipy.stats",
+        "sm": "statsmodels.api",
+        "smf": "statsmodels.formula.api",
+        "nx": "networkx",
+        "px": "plotly.express",
+        "go": "plotly.graph_objects",
+        "pl": "polars",
+        "sc": "scanpy",
+        "ad": "anndata",
+        "xr": "xarray",
+        "F": "torch.nn.functional",
+        "tf": "tensorflow",
+        "jnp": "jax.numpy",
+        "ET": "xml.etree.ElementTree",
+        "dt": "datetime",
+        "path": os.path.__name__,
+    }
+
+    def module(node, name):
+        if node["module"] != abbreviations.get(name) and node["module"].rpartition(".")[2] != name:
+            raise ValueError("the module %s is not known as %s" % (node["module"], name))
+        return importlib.import_module(node["module"])
+
     makers = {
         "int": lambda node: int(node["int"], 16),
         "tuple": lambda node: tuple(map(value, node["tuple"])),
@@ -109,7 +140,6 @@ def __assay_load__(folder, workdir):
         "timedelta": lambda node: datetime.timedelta(*node["timedelta"]),
         "decimal": lambda node: decimal.Decimal(node["decimal"]),
         "range": lambda node: range(*node["range"]),
-        "module": lambda node: importlib.import_module(node["module"]),
         "signal": signal,
         "array": array,
         "objects": array,
@@ -117,7 +147,7 @@ def __assay_load__(folder, workdir):
         "frame": frame,
         "series": lambda node: pandas().Series(column(node["series"]), index(node["index"]), name=value(node["name"])),
         "index": lambda node: index(node["index"]),
-        "missing": lambda node: getattr(pandas(), node["missing"]),
+        "missing": lambda node: pandas().NaT if node["missing"] == "NaT" else pandas().NA,
         "timestamp": timestamp,
         "pandas_timedelta": lambda node: pandas().Timedelta(node["pandas_timedelta"]),
     }
@@ -134,7 +164,8 @@ def __assay_load__(folder, workdir):
     refused = {str(name): str(reason) for name, reason in exported["refused"].items()}
     for name, node in exported["values"].items():
         try:
-            globals()[name] = value(node)
+            is_module = isinstance(node, dict) and "module" in node
+            globals()[name] = module(node, name) if is_module else value(node)
         except Exception as error:
             refused[name] = "its copy cannot be read: %s: %s" % (type(error).__name__, error)
     os.chdir(workdir)
