@@ -12,6 +12,7 @@ const (
 	EnforcesCapabilities = "capabilities"  // there are no capabilities, and none can be gained
 	EnforcesEnvironment  = "environment"   // environment and memory of processes outside cannot be read
 	EnforcesSharedMemory = "shared_memory" // no process outside shares its /dev/shm
+	EnforcesProcessList  = "process_list"  // processes outside, and their command lines, cannot be seen
 	EnforcesMemory       = "memory"        // Rules.MaxMemoryBytes holds
 	EnforcesProcesses    = "processes"     // Rules.MaxProcesses holds
 	EnforcesOpenFiles    = "open_files"    // Rules.MaxOpenFiles holds
@@ -35,6 +36,7 @@ func (m Machine) Enforceable(r Rules) map[string]bool {
 		EnforcesCapabilities: true,
 		EnforcesEnvironment:  m.LandlockVersion >= 1 || m.IsRoot && m.canDropBounding, // root without capabilities cannot look into root with them
 		EnforcesSharedMemory: m.MountNamespaces,
+		EnforcesProcessList:  m.MountNamespaces && m.HiddenProcesses && m.LandlockVersion >= 1,
 	}
 	switch r.Network {
 	case NetworkOff:
@@ -72,6 +74,7 @@ func DescribeUnenforced(enforced map[string]bool) []string {
 		{EnforcesSignals, "code can signal your other processes: Linux is older than 6.12, or has no Landlock or no seccomp"},
 		{EnforcesEnvironment, "code can read the server's environment with its keys: this Linux has no Landlock"},
 		{EnforcesAttributes, "code can change the modes and times of your files outside its sandbox: there is no right to make namespaces, or Linux is older than 5.12"},
+		{EnforcesProcessList, "code can see which processes run, with their command lines: only root can hide them, on Linux 5.8 or newer with Landlock"},
 		{EnforcesSharedMemory, "sandboxes share /dev/shm: there is no right to make namespaces"},
 		{EnforcesProcesses, "the number of processes is not limited: there is no pids cgroup that we may write, and other limits do not bind root"},
 	}

@@ -96,7 +96,11 @@ func (p Plan) enterNamespaces() error {
 		return err
 	}
 	for _, mount := range p.Mounts {
-		if err := unix.Mount(mount.Type, mount.Target, mount.Type, unix.MS_NOSUID, mount.Options); err != nil {
+		flags := uintptr(unix.MS_NOSUID)
+		if mount.ReadOnly {
+			flags |= unix.MS_RDONLY | unix.MS_NODEV | unix.MS_NOEXEC
+		}
+		if err := unix.Mount(mount.Type, mount.Target, mount.Type, flags, mount.Options); err != nil {
 			return fmt.Errorf("mount %s: %w", mount.Target, err)
 		}
 	}

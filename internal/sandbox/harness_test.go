@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -138,10 +139,13 @@ func syscallNumbers() map[string]int {
 	}
 }
 
+// hiddenProcess matches the error of looking at a process that a sandbox cannot see.
+var hiddenProcess = regexp.MustCompile(`^FileNotFoundError: .*: '/proc/\d+/`)
+
 // isAccessRefused reports whether an outcome is EACCES, EPERM or EROFS, or EXDEV, the error of
-// moving or linking a file across the sandbox's border.
+// moving or linking a file across the sandbox's border, or that of a process that is hidden.
 func isAccessRefused(outcome string) bool {
-	return strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]") || strings.HasPrefix(outcome, "OSError: [Errno 30]")
+	return hiddenProcess.MatchString(outcome) || strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]") || strings.HasPrefix(outcome, "OSError: [Errno 30]")
 }
 
 // requireSnippetsSucceed runs pieces of Python code in a sandbox and requires that each

@@ -20,6 +20,7 @@ type Machine struct {
 	MountNamespaces   bool // a process can have its own mounts
 	ReadOnlyMounts    bool // in its own mounts, it can see all others as read-only (Linux 5.12)
 	NetworkNamespaces bool // a process can have its own network
+	HiddenProcesses   bool // in its own mounts, it can see its own processes only (root, Linux 5.8)
 	PidsCgroups       bool // [NewPidsLimit] works
 	IsRoot            bool // this user is root; RLIMIT_NPROC does not apply to root
 
@@ -33,7 +34,7 @@ type Machine struct {
 // and a few more times if something does not work. A feature that fails is left out;
 // that is no error.
 func ProbeMachine(ctx context.Context, launcher []string) Machine {
-	m := Machine{Seccomp: true, MountNamespaces: true, ReadOnlyMounts: true, NetworkNamespaces: true, IsRoot: os.Geteuid() == 0}
+	m := Machine{Seccomp: true, MountNamespaces: true, ReadOnlyMounts: true, NetworkNamespaces: true, IsRoot: os.Geteuid() == 0, HiddenProcesses: os.Geteuid() == 0}
 	m.capabilityCount, m.canDropBounding = countCapabilities(), canDropBoundingSet()
 	if version, err := ll.LandlockGetABIVersion(); err == nil {
 		m.LandlockVersion = version
@@ -51,7 +52,7 @@ func ProbeMachine(ctx context.Context, launcher []string) Machine {
 // is tried alone.
 func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string) Machine {
 	none := m
-	none.LandlockVersion, none.Seccomp, none.MountNamespaces, none.ReadOnlyMounts, none.NetworkNamespaces = 0, false, false, false, false
+	none.LandlockVersion, none.Seccomp, none.MountNamespaces, none.ReadOnlyMounts, none.NetworkNamespaces, none.HiddenProcesses = 0, false, false, false, false, false
 	works := func(enable func(*Machine)) bool {
 		alone := none
 		enable(&alone)
@@ -72,6 +73,9 @@ func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string)
 	m.needsUserNamespace = m.needsUserNamespace && (m.MountNamespaces || m.NetworkNamespaces)
 	m.ReadOnlyMounts = m.MountNamespaces && works(func(n *Machine) {
 		n.MountNamespaces, n.ReadOnlyMounts, n.needsUserNamespace = true, true, m.needsUserNamespace
+	})
+	m.HiddenProcesses = m.MountNamespaces && m.IsRoot && works(func(n *Machine) {
+		n.MountNamespaces, n.HiddenProcesses, n.needsUserNamespace = true, true, m.needsUserNamespace
 	})
 	return m
 }

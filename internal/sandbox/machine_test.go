@@ -42,10 +42,10 @@ func TestMachineWithResourceLimitsOnly(t *testing.T) {
 	enforced := sandbox.Machine{IsRoot: true}.Enforceable(rules)
 	require.Equal(t, map[string]bool{
 		"read": false, "write": false, "attributes": false, "network": false, "unix_sockets": false, "signals": false,
-		"capabilities": true, "environment": false, "shared_memory": false,
+		"capabilities": true, "environment": false, "shared_memory": false, "process_list": false,
 		"memory": true, "processes": false, "open_files": true, "file_size": true,
 	}, enforced)
-	require.Len(t, sandbox.DescribeUnenforced(enforced), 9)
+	require.Len(t, sandbox.DescribeUnenforced(enforced), 10)
 }
 
 // A plan does not claim a cgroup that limits processes, because it cannot know whether
@@ -64,7 +64,7 @@ func TestPlanDoesNotClaimPidsCgroup(t *testing.T) {
 
 func TestEnforceable(t *testing.T) {
 	t.Parallel()
-	full := sandbox.Machine{LandlockVersion: 9, Seccomp: true, MountNamespaces: true, ReadOnlyMounts: true, NetworkNamespaces: true, PidsCgroups: true, IsRoot: true}
+	full := sandbox.Machine{LandlockVersion: 9, Seccomp: true, MountNamespaces: true, ReadOnlyMounts: true, NetworkNamespaces: true, HiddenProcesses: true, PidsCgroups: true, IsRoot: true}
 	rules := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkLoopback, MaxProcesses: 1}
 	enforced := full.Enforceable(rules)
 	for name, held := range enforced {
@@ -83,6 +83,8 @@ func TestEnforceable(t *testing.T) {
 		"loopback":            {sandbox.EnforcesNetwork, func(m *sandbox.Machine, _ *sandbox.Rules) { m.NetworkNamespaces = false }},
 		"no network":          {sandbox.EnforcesNetwork, func(m *sandbox.Machine, r *sandbox.Rules) { m.Seccomp, r.Network = false, sandbox.NetworkOff }},
 		"processes of root":   {sandbox.EnforcesProcesses, func(m *sandbox.Machine, _ *sandbox.Rules) { m.PidsCgroups = false }},
+		"list of processes":   {sandbox.EnforcesProcessList, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 0 }},
+		"list of others":      {sandbox.EnforcesProcessList, func(m *sandbox.Machine, _ *sandbox.Rules) { m.HiddenProcesses = false }},
 		"Workdir in /dev/shm": {sandbox.EnforcesSharedMemory, func(_ *sandbox.Machine, r *sandbox.Rules) { r.Workdir = "/dev/shm/x" }},
 	} {
 		m, r := full, rules

@@ -42,9 +42,10 @@ type Plan struct {
 
 // Mount is a file system that is mounted for one sandbox only.
 type Mount struct {
-	Type    string `json:"type"`
-	Target  string `json:"target"`
-	Options string `json:"data"`
+	Type     string `json:"type"`
+	Target   string `json:"target"`
+	Options  string `json:"data"`
+	ReadOnly bool   `json:"read_only"`
 }
 
 // Rlimit is a resource of setrlimit(2) and its new soft and hard limit. A hard limit
@@ -72,7 +73,7 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	}
 	if m.MountNamespaces {
 		p.Namespaces |= unix.CLONE_NEWNS
-		p.Mounts = newPrivateMounts(r)
+		p.Mounts = m.newPrivateMounts(r)
 	}
 	if m.MountNamespaces && m.ReadOnlyMounts {
 		p.WritablePaths = append(slices.DeleteFunc(slices.Clone(r.WritePaths), isMissing), r.Workdir)
@@ -116,17 +117,22 @@ func isMissing(path string) bool {
 }
 
 // newPrivateMounts returns mounts that give a sandbox shared memory and pseudo
-// terminals that no other process sees. The shared memory is freed with the sandbox's
-// last process, and may be as large as MaxMemoryBytes of the rules.
-func newPrivateMounts(r Rules) []Mount {
+// terminals that no other process sees and, if HiddenProcesses, a list of processes that has only
+// those that the sandbox's may trace, which are its own. The shared memory is freed with the
+// sandbox's last process, and may be as large as MaxMemoryBytes of the rules.
+func (m Machine) newPrivateMounts(r Rules) []Mount {
 	size := ""
 	if r.MaxMemoryBytes > 0 {
 		size = fmt.Sprintf(",size=%d", r.MaxMemoryBytes)
 	}
-	return []Mount{
+	mounts := []Mount{
 		{Type: "tmpfs", Target: sharedMemoryDir, Options: "mode=1777" + size},
 		{Type: "devpts", Target: "/dev/pts", Options: "newinstance,ptmxmode=0666,mode=0620"},
 	}
+	if m.HiddenProcesses {
+		mounts = append(mounts, Mount{Type: "proc", Target: "/proc", Options: "hidepid=ptraceable", ReadOnly: true})
+	}
+	return mounts
 }
 
 func (m Machine) rlimits(r Rules) []Rlimit {

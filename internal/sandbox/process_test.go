@@ -11,6 +11,26 @@ import (
 	"assay/internal/sandbox"
 )
 
+// Processes outside, and their command lines, cannot be seen.
+func TestProcessesOutsideAreHidden(t *testing.T) {
+	t.Parallel()
+	for name, mode := range launchModes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			request := sandboxRequest{Rules: mode.newRules(t)}
+			mode.requireSnippetsFail(t, request, sandbox.EnforcesProcessList, map[string]string{
+				"list":         `if str(SERVER) not in os.listdir("/proc"): raise PermissionError`,
+				"command line": `open(f"/proc/{SERVER}/cmdline").read()`,
+				"first":        `open("/proc/1/cmdline").read()`,
+			}, map[string]any{"SERVER": os.Getpid()})
+			mode.requireSnippetsSucceed(t, request, map[string]string{
+				"own":   `open(f"/proc/{os.getpid()}/cmdline").read(), open("/proc/self/environ").read()`,
+				"child": "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nopen(f'/proc/{child.pid}/cmdline').read()\nassert str(child.pid) in os.listdir('/proc')\nchild.kill(); child.wait()",
+			}, nil)
+		})
+	}
+}
+
 // PK-15: processes outside the sandbox cannot be signalled, limited or slowed down.
 func TestProcessesOutsideCannotBeSignalled(t *testing.T) {
 	t.Parallel()

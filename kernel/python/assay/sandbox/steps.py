@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
+_MS_RDONLY = 0x1
 _MS_NOSUID = 0x2
+_MS_NODEV = 0x4
+_MS_NOEXEC = 0x8
 _MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
 _MOUNT_ATTR_RDONLY = 0x1
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
@@ -69,7 +72,7 @@ def apply_plan(plan: Plan) -> None:
 
 
 def _enter_namespaces(
-    namespaces: int, writable_paths: list[str], mounts: list[dict[str, str]]
+    namespaces: int, writable_paths: list[str], mounts: list[dict[str, Any]]
 ) -> None:
     """Enters new Linux namespaces, in which the user keeps uid and gid, and mounts file systems there.
 
@@ -88,7 +91,9 @@ def _enter_namespaces(
     if writable_paths:
         _make_read_only_except(writable_paths)
     for mount in mounts:
-        _mount_file_system(mount["type"], mount["target"], mount["type"], _MS_NOSUID, mount["data"])
+        read_only = _MS_RDONLY | _MS_NODEV | _MS_NOEXEC if mount["read_only"] else 0
+        flags = _MS_NOSUID | read_only
+        _mount_file_system(mount["type"], mount["target"], mount["type"], flags, mount["data"])
 
 
 def _make_read_only_except(paths: list[str]) -> None:
