@@ -19,8 +19,8 @@ import (
 )
 
 // copyWorkdirForGraders copies the working folder for programs that grade, which are not confined,
-// and returns the path of the copy, which the caller must remove with [session.RemoveWorkdir]. Nothing
-// of the attempt can change the copy, and no link in it leads outside, except to the case's data files.
+// and returns the path of the copy, which the caller must remove with [session.RemoveWorkdir]. It holds as
+// much as the disk limit allows. Nothing of the attempt can change the copy, and no link in it leads outside, except to the case's data files.
 // A link to what code in the kernel may not read itself counts as tamper.
 func (a *attempt) copyWorkdirForGraders(ctx context.Context) (dir string, err error) {
 	dir, err = a.cfg.Supervisor.MkdirTemp(a.cfg.WorkdirRoot, "graded-")
@@ -34,7 +34,10 @@ func (a *attempt) copyWorkdirForGraders(ctx context.Context) (dir string, err er
 }
 
 // copyWorkdir copies the working folder to the folder dir, which is empty, as copyWorkdirForGraders says.
+// Meanwhile the kernel, and what it has started, stands still: otherwise it could make files faster than
+// they are copied.
 func (a *attempt) copyWorkdir(ctx context.Context, dir string) error {
+	defer a.session.FreezeKernel()()
 	c := workdirCopier{attempt: a, workdir: a.session.Workdir(), bytesLeft: math.MaxInt64}
 	if a.limits.MaxDiskBytes > 0 {
 		c.bytesLeft = a.limits.MaxDiskBytes + a.dataFileBytes()
@@ -64,6 +67,9 @@ type workdirCopier struct {
 	bytesLeft int64 // files beyond it, such as sparse ones, are left out
 }
 
+// copiedEntryBytes is what a file, folder or link counts beside its size.
+const copiedEntryBytes = 4 << 10
+
 // maxCopiedDepth is how many folders may be inside each other in a copy. Each takes longer than the last.
 const maxCopiedDepth = 100
 
@@ -84,6 +90,11 @@ func (c *workdirCopier) copyTo(ctx context.Context, dir string) (err error) {
 			return context.Cause(ctx)
 		case err != nil || path == ".":
 			return nil //nolint:nilerr // a folder that cannot be read
+		case c.bytesLeft < copiedEntryBytes:
+			return fs.SkipAll
+		}
+		c.bytesLeft -= copiedEntryBytes
+		switch {
 		case entry.IsDir() && strings.Count(path, "/") >= maxCopiedDepth:
 			return fs.SkipDir
 		case entry.IsDir():
