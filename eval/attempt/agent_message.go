@@ -76,11 +76,41 @@ func parseHistoryUpdate(body []byte) (*historyMessage, error) {
 	return &historyMessage{role: role, content: entry.Content, blocks: blocks, raw: update.Entry}, err
 }
 
+// maxContentBlocks is how many content blocks of a message are read. In memory a block may take a
+// hundred times as much as in the message.
+const maxContentBlocks = 10_000
+
+// splitContent returns the content blocks of a message as JSON, at most maxContentBlocks. It fails if
+// the content is no list, and if it has more blocks, which are left out.
+func splitContent(content json.RawMessage) (blocks []json.RawMessage, err error) {
+	if kind := bytes.TrimLeft(content, " \t\r\n"); len(kind) == 0 || kind[0] != '[' {
+		return nil, errNoList
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	if _, err := decoder.Token(); err != nil {
+		return nil, err
+	}
+	for decoder.More() {
+		if len(blocks) == maxContentBlocks {
+			return blocks, fmt.Errorf("entry.content: more than %d blocks: the rest is not read", maxContentBlocks)
+		}
+		var block json.RawMessage
+		if err := decoder.Decode(&block); err != nil {
+			return blocks, err
+		}
+		blocks = append(blocks, block)
+	}
+	return blocks, nil
+}
+
+// errNoList is the error of splitContent about a content that is no list.
+var errNoList = errors.New("no list")
+
 // parseContent returns the content blocks of a message; nil if the content is a text. The error
 // says which part cannot be read; the blocks have the rest.
 func parseContent(content json.RawMessage) (blocks []contentBlock, problem error) {
-	var list []json.RawMessage
-	if json.Unmarshal(content, &list) != nil {
+	list, problem := splitContent(content)
+	if errors.Is(problem, errNoList) {
 		_, err := textIn(content, "entry.content")
 		if err != nil {
 			err = fmt.Errorf("entry.content: want a text or a list of blocks, found %s", excerptOf(content))

@@ -24,12 +24,13 @@ func TestSubmissionInUnusualMessageCounts(t *testing.T) {
 		frame   string
 		problem string // of the entry in the trace; empty: there is none
 	}{
-		"a numeric timestamp":     {entry(`"type":"anthropic_message","timestamp":1763870000.5,"request_id":7,`, `[`+block+`]`), ""},
-		"no type":                 {entry(``, `[`+block+`]`), ""},
-		"a number as next_status": {entry(`"type":"anthropic_message",`, `[`+strings.Replace(block, `"done"`, `1`, 1)+`]`), ""},
-		"usage as a text":         {entry(`"type":"anthropic_message","usage":"none",`, `[`+block+`]`), ""},
-		"a block that is none":    {entry(`"type":"anthropic_message",`, `["text",`+block+`]`), `entry.content[0]: want an object, found \"text\"`},
-		"a block without a name":  {entry(`"type":"anthropic_message",`, `[{"type":"text","name":5},`+block+`]`), "entry.content[0].name: want a text, found 5"},
+		"a numeric timestamp":       {entry(`"type":"anthropic_message","timestamp":1763870000.5,"request_id":7,`, `[`+block+`]`), ""},
+		"no type":                   {entry(``, `[`+block+`]`), ""},
+		"a number as next_status":   {entry(`"type":"anthropic_message",`, `[`+strings.Replace(block, `"done"`, `1`, 1)+`]`), ""},
+		"usage as a text":           {entry(`"type":"anthropic_message","usage":"none",`, `[`+block+`]`), ""},
+		"a block that is none":      {entry(`"type":"anthropic_message",`, `["text",`+block+`]`), `entry.content[0]: want an object, found \"text\"`},
+		"more blocks than are read": {entry(`"type":"anthropic_message",`, `[`+block+strings.Repeat(`,{}`, 10_000)+`]`), "entry.content: more than 10000 blocks: the rest is not read"},
+		"a block without a name":    {entry(`"type":"anthropic_message",`, `[{"type":"text","name":5},`+block+`]`), "entry.content[0].name: want a text, found 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

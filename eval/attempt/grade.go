@@ -3,8 +3,10 @@ package attempt
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/eval/runs"
@@ -34,7 +36,7 @@ func (a *attempt) gradability() (isGraded, isAnswerGraded bool) {
 // outcome becomes cancelled and there is no verdict.
 func (a *attempt) grade(ctx context.Context) {
 	found, err := grading.ExtractAnswer(a.watcher.submitted.messages)
-	a.result.Summary = a.watcher.submitted.summary
+	a.result.Summary = clipSummary(a.watcher.submitted.summary)
 	if found.Answer != nil {
 		if text, marshalErr := protocol.Marshal(found.Answer); marshalErr == nil {
 			a.result.Answer = text
@@ -194,4 +196,16 @@ func newGradingExecution(response protocol.ExecuteCodeResponse) grading.Executio
 		out.Result = *response.Result
 	}
 	return out
+}
+
+// maxSummaryBytes is how much of the text of the submission an attempt's line has.
+const maxSummaryBytes = 256 << 10
+
+// clipSummary returns the text of a submission for the attempt's line, without its end if it is
+// too long.
+func clipSummary(text string) string {
+	if len(text) <= maxSummaryBytes {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxSummaryBytes], ""), len(text))
 }

@@ -3,6 +3,7 @@ package grading
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"assay/testcases/grading/pyvalue"
@@ -85,9 +86,16 @@ func textBetweenAnswerTags(summary string) (string, bool) {
 	return text, opened && closed
 }
 
-// parseAnswer decodes the JSON between the <EVAL_ANSWER> tags. Text that is not JSON,
-// and JSON null, give a reason instead of an answer.
+// maxAnswerBytes is the size of the largest answer that is read. In memory an answer may take a
+// hundred times as much.
+const maxAnswerBytes = 1 << 20
+
+// parseAnswer decodes the JSON between the <EVAL_ANSWER> tags. Text that is not JSON, too long, or
+// JSON null, gives a reason instead of an answer.
 func parseAnswer(text string) (ExtractedAnswer, error) {
+	if len(text) > maxAnswerBytes {
+		return ExtractedAnswer{Reason: fmt.Sprintf("what is between the <EVAL_ANSWER> tags has %d bytes: at most 1 MiB is read", len(text))}, nil
+	}
 	v, err := pyvalue.Decode(pyvalue.TrimSpace(text))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return ExtractedAnswer{Reason: "what is between the <EVAL_ANSWER> tags is not JSON: " + bad.Error()}, nil

@@ -126,6 +126,15 @@ func TestExtractReasons(t *testing.T) {
 	got, err := grading.ExtractAnswerFromSummary("<EVAL_ANSWER>\n{\"n\": 3,}\n</EVAL_ANSWER>")
 	require.NoError(t, err)
 	require.Equal(t, "what is between the <EVAL_ANSWER> tags is not JSON: line 1 column 9: expected a key in double quotes, found '}'", got.Reason)
+
+	most := `"` + strings.Repeat("x", 1<<20-2) + `"`
+	got, err = grading.ExtractAnswerFromSummary("<EVAL_ANSWER>" + most + "</EVAL_ANSWER>")
+	require.NoError(t, err)
+	require.NotNil(t, got.Answer)
+	got, err = grading.ExtractAnswerFromSummary("<EVAL_ANSWER>" + most + " </EVAL_ANSWER>")
+	require.NoError(t, err)
+	require.Nil(t, got.Answer)
+	require.Equal(t, "what is between the <EVAL_ANSWER> tags has 1048577 bytes: at most 1 MiB is read", got.Reason)
 }
 
 func FuzzExtract(f *testing.F) {
