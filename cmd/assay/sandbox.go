@@ -94,6 +94,9 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 		return s, nil
 	}
 	f.withhold(nil, h.supervisor.TempDir()) // in case it is in a folder of the agent's program
+	for _, folder := range absolutePaths(slices.Concat(f.readPaths, h.flags.agentSandbox.readPaths, commandReadPaths(h.agentCommand))) {
+		f.withhold(nil, runs.FindFolders(folder, maxEntriesLookedAt)...) // earlier runs tell the truth
+	}
 	machine := sandbox.ProbeMachine(ctx, h.p.sandboxLauncherCommand())
 	rules := h.kernelSandboxRules(f.newRules(f.readPaths), machine)
 	rules.Network = f.kernelNetwork()
@@ -118,6 +121,10 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	}
 	return s, nil
 }
+
+// maxEntriesLookedAt is how many files and folders are looked at, in a folder that an agent or kernel may
+// read, to find runs there. It takes about 50 ms.
+const maxEntriesLookedAt = 20_000
 
 // newRules returns rules with the limits of the flags, in which readPaths may be read.
 func (f *sandboxFlags) newRules(readPaths []string) sandbox.Rules {

@@ -114,8 +114,13 @@ func (c *checkKernel) transferGlobals(ctx context.Context, sources []string) err
 	if err := c.attempt.copyWorkdir(ctx, files); err != nil {
 		return err
 	}
+	for _, name := range settingsFileNames() {
+		if err := os.RemoveAll(filepath.Join(files, name)); err != nil {
+			return err
+		}
+	}
 	var refused map[string]string
-	if err := c.call(ctx, &refused, "", "__assay_load__", filepath.Join(files, exported), files); err != nil {
+	if err := c.call(ctx, &refused, "", "__assay_load__", names, filepath.Join(files, exported), files); err != nil {
 		return notDataError(err)
 	}
 	for i, source := range sources {
@@ -128,6 +133,10 @@ func (c *checkKernel) transferGlobals(ctx context.Context, sources []string) err
 	return nil
 }
 
+// settingsFileNames returns the names of files that libraries read from the current folder and that can
+// make them run code. The agent's are not for a check.
+func settingsFileNames() []string { return []string{"matplotlibrc"} }
+
 // exportGlobals has the agent's kernel write copies of these globals to a new folder, whose path is
 // relative to the working folder.
 func (a *attempt) exportGlobals(ctx context.Context, names []string, folder string) error {
@@ -137,9 +146,12 @@ func (a *attempt) exportGlobals(ctx context.Context, names []string, folder stri
 	}
 	done, err := kernelExecutor{a}.Execute(ctx, code)
 	if err == nil && done.Status != protocol.StatusOK {
-		err = notDataError(errors.New(cmp.Or(done.Exception, done.Status)))
+		err = errors.New(cmp.Or(done.Exception, done.Status))
 	}
-	return err
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return notDataError(err) // also if the kernel has ended: only code of the agent runs in it
 }
 
 // notDataError returns the error of a check whose values could not be copied because of err.

@@ -27,10 +27,11 @@ def __assay_names__(sources):
     return JSON()
 
 
-def __assay_load__(folder, workdir):
-    """Makes globals of the values in a folder, and enters the copy of the working folder.
+def __assay_load__(wanted, folder, workdir):
+    """Makes globals of the wanted values in a folder, and enters the copy of the working folder.
 
-    Returns, as JSON, the reasons by name why values are missing.
+    Returns, as JSON, the reasons by name why values are missing. The files in the folder may have
+    been written by code of the agent, and have anything in them.
     """
     import base64
     import collections
@@ -159,10 +160,15 @@ def __assay_load__(folder, workdir):
             return makers[next(iter(node))](node)
         return node
 
+    max_bytes = 256 << 20  # 64 MiB of values, which may take more in JSON
+    if sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(folder)) > max_bytes:
+        raise ValueError("the copies have more than %d MiB" % (max_bytes >> 20))
     with open(os.path.join(folder, "values.json")) as file:
         exported = json.load(file)
     refused = {str(name): str(reason) for name, reason in exported["refused"].items()}
     for name, node in exported["values"].items():
+        if name not in wanted:
+            continue
         try:
             is_module = isinstance(node, dict) and "module" in node
             globals()[name] = module(node, name) if is_module else value(node)

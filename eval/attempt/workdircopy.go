@@ -68,7 +68,7 @@ type workdirCopier struct {
 }
 
 // copiedEntryBytes is what a file, folder or link counts beside its size.
-const copiedEntryBytes = 4 << 10
+const copiedEntryBytes = 16 << 10
 
 // maxCopiedDepth is how many folders may be inside each other in a copy. Each takes longer than the last.
 const maxCopiedDepth = 100

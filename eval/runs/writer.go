@@ -15,6 +15,9 @@ import (
 	"assay/internal/redact"
 )
 
+// attemptsFileName is the name of the file with the results, in the folder of a run.
+const attemptsFileName = "attempts.jsonl"
+
 // attemptsHeader is the JSON of the first line of attempts.jsonl.
 type attemptsHeader struct {
 	Type    string `json:"type"` // "attempts"
@@ -49,7 +52,7 @@ func Create(dir string, info Info, redactor *redact.Redactor) (*Writer, error) {
 		}
 		return nil, fmt.Errorf("run folder %s: %w", dir, err)
 	}
-	attemptsLog, err := createAppendLog(filepath.Join(dir, "attempts.jsonl"))
+	attemptsLog, err := createAppendLog(filepath.Join(dir, attemptsFileName))
 	if err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}

@@ -17,10 +17,14 @@ const (
 	maxNamesPerRead   = 1024 // names of a folder that are read at a time
 	maxPathComponents = 16   // folders opened by one call, which keeps the path below PATH_MAX
 	statBlockBytes    = 512  // unit of st_blocks
+
+	// minEntryBytes is what a file or folder counts at least, so that the number of empty
+	// files is limited, too.
+	minEntryBytes = 4 << 10
 )
 
 // DiskUsage returns how many bytes the files and folders below root, and root itself,
-// occupy on the disk. A file with several names counts once. Links are not followed.
+// occupy on the disk, and at least 4 KiB each. A file with several names counts once. Links are not followed.
 // Deleted files that are still open do not count, and files moved during the count may
 // be missed. The tree may have any depth and size and may change meanwhile: memory
 // grows with the number of folders not yet visited, and at most two descriptors are
@@ -166,7 +170,7 @@ func (c *diskUsageCounter) countEntry(fd int, name string) (isFolder bool, err e
 		}
 		c.linkedFiles[id] = true
 	}
-	c.totalBytes += info.Blocks * statBlockBytes
+	c.totalBytes += max(info.Blocks*statBlockBytes, minEntryBytes)
 	return isFolder, nil
 }
 

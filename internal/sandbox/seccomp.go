@@ -86,6 +86,10 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 	all := []refusedSyscallArgument{
 		{syscall: unix.SYS_CLONE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
 		{syscall: unix.SYS_UNSHARE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
+		// sockets that no network namespace contains
+		{syscall: unix.SYS_SOCKET, argument: 0, test: unix.BPF_JEQ, value: unix.AF_VSOCK},
+		{syscall: unix.SYS_SOCKET, argument: 0, test: unix.BPF_JEQ, value: unix.AF_BLUETOOTH},
+		{syscall: unix.SYS_SOCKET, argument: 0, test: unix.BPF_JEQ, value: unix.AF_NFC},
 		// they type into a terminal
 		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCSTI},
 		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCLINUX},
