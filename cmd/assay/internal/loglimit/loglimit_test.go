@@ -3,6 +3,7 @@ package loglimit_test
 import (
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,21 +16,38 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// lockedLines collects lines that goroutines write.
+type lockedLines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write appends text.
+func (l *lockedLines) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+// take returns and forgets the lines.
+func (l *lockedLines) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return strings.Split(strings.TrimSuffix(l.text.String(), "\n"), "\n")
+}
+
 // newLogger returns a limited logger, and the function that returns and forgets the lines that it has
 // written.
 func newLogger(limit *loglimit.Limit) (logger *slog.Logger, takeLines func() []string) {
-	var out strings.Builder
+	out := &lockedLines{}
 	options := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
 	}}
-	return slog.New(limit.NewHandler(slog.NewTextHandler(&out, options))), func() []string {
-		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-		out.Reset()
-		return lines
-	}
+	return slog.New(limit.NewHandler(slog.NewTextHandler(out, options))), out.take
 }
 
 func TestRepeatedWarningsAreCounted(t *testing.T) {
