@@ -1,3 +1,6 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { join } from "node:path";
 import type { Locator } from "@playwright/test";
 import { addCell, expect, harnessTest, openConsole, runFocusedCell, scriptedToolCall } from "./assay";
 
@@ -16,19 +19,23 @@ harnessTest(
       { content: [scriptedToolCall("request_globals_summary", {})] },
       { content: [{ type: "text", text: "Looked." }] },
     );
-    const server = await harness.startServer(["--agent", "builtin", "--model", model]);
+    const gate = join(harness.dir, "gate");
+    execFileSync("mkfifo", [gate]);
+    const server = await harness.startServer(["--agent", "builtin", "--model", model, "--sandbox-read", gate]);
     await openConsole(page, server);
     await page.getByRole("button", { name: "Open messages" }).click();
     const flow = page.getByRole("region", { name: "Messages", exact: true });
-    // ctypes.PyDLL holds the interpreter lock while it sleeps, so the kernel answers nothing. The server
-    // waits 8 s for an answer, and the request may come some seconds after the sleep began.
-    await addCell(page, "import ctypes\nctypes.PyDLL(None).sleep(15)\nprint('awake')");
+    // ctypes.PyDLL holds the interpreter lock while it waits for somebody to open the other end, so the
+    // kernel answers nothing. The server waits 8 s for an answer.
+    await addCell(page, `import ctypes\nctypes.PyDLL(None).open(${JSON.stringify(gate)}.encode(), 0)\nprint('awake')`);
     await runFocusedCell(page);
     await expect(flow.getByText("start_cell").first()).toBeVisible();
     await page.getByLabel("Ask the agent").fill("What is there?");
     await page.keyboard.press("Enter");
     await filterMessagesByAction(flow, "request_globals_summary");
     const frames = flow.getByRole("listbox", { name: "Messages" });
+    await expect(frames.getByText("timed out").first()).toBeVisible({ timeout: 60_000 });
+    closeSync(openSync(gate, "w"));
     await expect(frames.getByText(/late by/)).toBeVisible({ timeout: 60_000 });
     await expect(frames.getByRole("option")).toHaveCount(4); // request, request to the kernel, timeout, late reply
     await expect(frames.getByRole("option").nth(2)).toContainText("timed out");
