@@ -24,7 +24,7 @@ const (
 	noteTempFolder   = "dir"    // a temporary folder
 	noteRemoved      = "nodir"  // a folder or a limit's cgroup has been removed
 
-	noteNamespace     = "namespace"   // a sandbox that has no such cgroup has this mount namespace
+	noteNamespace     = "namespace"   // a process without such a cgroup is in the mount namespace of its sandbox
 	noteNamespaceGone = "nonamespace" // nothing is left in it
 )
 
@@ -38,8 +38,8 @@ const (
 //	pids PATH     a cgroup elsewhere, which limits a number of processes
 //	dir PATH      a temporary folder
 //	nodir PATH    the folder, or the cgroup of "pids", has been removed
-//	namespace ID  a sandbox has this mount namespace, such as mnt:[4026532319]
-//	nonamespace ID  nothing is left in it
+//	namespace PID    this process is in the mount namespace of its sandbox
+//	nonamespace PID  nothing is left in that namespace
 //
 // When in ends, which it does however the server ends, it kills every process group, namespace
 // and cgroup that is left, removes the cgroups and folders, and returns. It ignores SIGINT,
@@ -48,7 +48,7 @@ const (
 // cleaned up.
 func RunCleanupHelper(in io.Reader) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	left := trackedResources{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}, namespaces: map[string]bool{}}
+	left := trackedResources{processGroups: map[int]bool{}, tempFolders: map[string]bool{}, limitCgroups: map[string]bool{}, namespaces: map[int]*mountNamespace{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		if err := left.applyLine(lines.Text()); err != nil {
@@ -65,7 +65,7 @@ type trackedResources struct {
 	processGroups map[int]bool
 	tempFolders   map[string]bool
 	limitCgroups  map[string]bool
-	namespaces    map[string]bool
+	namespaces    map[int]*mountNamespace // by process id
 	cgroupRoot    string
 }
 
@@ -78,10 +78,8 @@ func (t *trackedResources) applyLine(line string) error {
 		t.cgroupRoot = value
 	case noteLimitCgroup:
 		t.limitCgroups[value] = true
-	case noteNamespace:
-		t.namespaces[value] = true
-	case noteNamespaceGone:
-		delete(t.namespaces, value)
+	case noteNamespace, noteNamespaceGone:
+		return t.applyNamespaceLine(word, value)
 	case noteTempFolder:
 		t.tempFolders[value] = true
 	case noteRemoved:
@@ -103,6 +101,25 @@ func (t *trackedResources) applyLine(line string) error {
 	return nil
 }
 
+// applyNamespaceLine opens or closes the namespace of a process. It does nothing if the process has
+// ended. A malformed line is an error.
+func (t *trackedResources) applyNamespaceLine(word, value string) error {
+	pid, err := strconv.Atoi(value)
+	if err != nil || pid <= 1 {
+		return fmt.Errorf("cleanup helper: bad line %q", word+" "+value)
+	}
+	if earlier := t.namespaces[pid]; earlier != nil {
+		earlier.close()
+		delete(t.namespaces, pid)
+	}
+	if word == noteNamespace {
+		if namespace, err := openSeparateNamespace(pid); err == nil {
+			t.namespaces[pid] = namespace
+		}
+	}
+	return nil
+}
+
 // destroyAll kills every tracked process group and cgroup and removes the cgroups and
 // folders. It ignores errors, since the server that could log them has ended.
 func (t *trackedResources) destroyAll() {
@@ -110,8 +127,8 @@ func (t *trackedResources) destroyAll() {
 		// ESRCH: it has ended already, as most do when their socket closes.
 		_ = syscall.Kill(-group, syscall.SIGKILL)
 	}
-	for namespace := range t.namespaces {
-		killNamespace(namespace)
+	for _, namespace := range t.namespaces {
+		namespace.kill()
 	}
 	if t.cgroupRoot != "" {
 		_ = removeCgroupTree(t.cgroupRoot)

@@ -166,7 +166,7 @@ func TestCleanupHelperRemovesWhatIsLeft(t *testing.T) {
 
 func TestCleanupHelperRefusesBadLines(t *testing.T) {
 	t.Parallel()
-	for _, in := range []string{"group 1\n", "group -5\n", "group x\n", "hello\n"} {
+	for _, in := range []string{"group 1\n", "group -5\n", "group x\n", "namespace 1\n", "namespace x\n", "hello\n"} {
 		require.ErrorContains(t, subprocess.RunCleanupHelper(strings.NewReader(in)), "bad line", in)
 	}
 	require.NoError(t, subprocess.RunCleanupHelper(io.LimitReader(nil, 0)))

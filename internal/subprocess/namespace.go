@@ -1,6 +1,7 @@
 package subprocess
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -8,31 +9,43 @@ import (
 	"time"
 )
 
-// separateNamespace returns the mount namespace of a process, such as "mnt:[4026532319]", if it is
-// another one than that of this process, and can be read; otherwise "". Whatever the process starts is
-// in that namespace, too, and cannot leave it, because a sandbox has no capabilities.
-func separateNamespace(pid int) string {
-	own, err := os.Readlink("/proc/self/ns/mnt")
-	if err != nil {
-		return ""
-	}
-	namespace, err := os.Readlink(namespacePath(strconv.Itoa(pid)))
-	if err != nil || namespace == own {
-		return ""
-	}
-	return namespace
+// mountNamespace is the mount namespace of a sandbox. Whatever the sandbox's processes start is in it,
+// too, and cannot leave it, because a sandbox has no capabilities. As long as it is open, Linux gives its
+// name to no other namespace.
+type mountNamespace struct {
+	file *os.File
+	name string // such as "mnt:[4026532319]"
 }
 
-// killNamespace sends SIGKILL to the processes in a mount namespace that separateNamespace has
-// returned, until there are none, for at most 2 s. It does nothing if namespace is empty.
-func killNamespace(namespace string) {
+// openSeparateNamespace opens the mount namespace of a process. It fails if that cannot be read, or is
+// the one of this process. The caller must kill or close it.
+func openSeparateNamespace(pid int) (*mountNamespace, error) {
+	file, err := os.Open(namespacePath(strconv.Itoa(pid)))
+	if err != nil {
+		return nil, err
+	}
+	name, err := os.Readlink(filepath.Join("/proc/self/fd", strconv.Itoa(int(file.Fd()))))
+	own, ownErr := os.Readlink(namespacePath("self"))
+	if err = errors.Join(err, ownErr); err == nil && name == own {
+		err = errors.New("the process has no mount namespace of its sandbox")
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &mountNamespace{file, name}, nil
+}
+
+// kill sends SIGKILL to the processes in the namespace until there are none, for at most 2 s, and closes
+// it.
+func (n *mountNamespace) kill() {
+	defer n.close()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(cgroupRemoveTimeout); namespace != "" && time.Now().Before(deadline); <-tick.C {
+	for deadline := time.Now().Add(cgroupRemoveTimeout); time.Now().Before(deadline); <-tick.C {
 		paths, _ := filepath.Glob(namespacePath("[0-9]*")) // the pattern is well formed
 		found := false
 		for _, path := range paths {
-			if of, err := os.Readlink(path); err != nil || of != namespace { // a process that has ended has none
+			if name, err := os.Readlink(path); err != nil || name != n.name { // a process that has ended has none
 				continue
 			}
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil {
@@ -45,6 +58,9 @@ func killNamespace(namespace string) {
 		}
 	}
 }
+
+// close forgets the namespace.
+func (n *mountNamespace) close() { _ = n.file.Close() }
 
 // namespacePath returns the path of the link that names the mount namespace of a process.
 func namespacePath(pid string) string { return filepath.Join("/proc", pid, "ns", "mnt") }

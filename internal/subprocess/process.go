@@ -46,7 +46,7 @@ type Process struct {
 	reaped    bool            // from then on its process id and group may be another's
 	killedAt  time.Time       // when SIGKILL was first sent to the group; zero: never
 	enforced  map[string]bool // see Enforced
-	namespace string          // see trackNamespace; empty: none
+	namespace *mountNamespace // see trackNamespace; nil: none
 
 	exited   chan struct{} // closed when exit is set and the group is dead
 	exit     ExitState
@@ -105,18 +105,21 @@ func (p *Process) AwaitReady(ctx context.Context, timeout time.Duration) ([]byte
 	}
 }
 
-// trackNamespace finds out in which namespace the process is, if it is in a sandbox and has no cgroup
+// trackNamespace opens the namespace that the process is in, if it is in a sandbox and has no cgroup
 // by which all that it starts can be killed.
 func (p *Process) trackNamespace() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, isKnown := p.enforced[EnforcesNamespaceKill]; !isKnown || p.enforced[EnforcesCgroupKill] {
+	enforced := p.Enforced()
+	if _, isKnown := enforced[EnforcesNamespaceKill]; !isKnown || enforced[EnforcesCgroupKill] {
 		return
 	}
-	if p.namespace = separateNamespace(p.PID()); p.namespace != "" {
-		p.enforced[EnforcesNamespaceKill] = true
-		p.supervisor.notifyCleanupHelper(noteNamespace, p.namespace)
+	namespace, err := openSeparateNamespace(p.PID())
+	if err != nil {
+		return // Enforced says so
 	}
+	p.mu.Lock()
+	p.namespace, p.enforced[EnforcesNamespaceKill] = namespace, true
+	p.mu.Unlock()
+	p.supervisor.notifyCleanupHelper(noteNamespace, p.PID())
 }
 
 // Read reads the next frame from the process. If the process has ended, the error is an
@@ -253,13 +256,14 @@ func (p *Process) stopAndCleanUp(ctx context.Context) error {
 func (p *Process) killStrays() {
 	p.mu.Lock()
 	namespace, isKilled := p.namespace, p.enforced[EnforcesCgroupKill]
+	p.namespace = nil
 	p.mu.Unlock()
+	if namespace != nil {
+		namespace.kill()
+		p.supervisor.notifyCleanupHelper(noteNamespaceGone, p.PID())
+	}
 	if isKilled {
 		return
-	}
-	if namespace != "" {
-		killNamespace(namespace)
-		p.supervisor.notifyCleanupHelper(noteNamespaceGone, namespace)
 	}
 	if p.pidsLimit != nil {
 		killProcessesIn(p.pidsLimit.Dir())
