@@ -140,7 +140,7 @@ func (f *runFlags) loadCases(p *cli, paths []string) ([]testcases.Case, error) {
 // cannot be written.
 func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags, cases []testcases.Case, paths []string) (batch.Summary, error) {
 	var none batch.Summary
-	if err := batch.CheckOpenFiles(f.jobs); err != nil {
+	if err := batch.CheckOpenFiles(min(f.jobs, len(cases)*max(f.epochs, 1))); err != nil {
 		return none, exit.BrokenError(err)
 	}
 	skipReason, err := h.checkRequirements(ctx, cases)

@@ -23,5 +23,5 @@ func CheckOpenFiles(jobs int) error {
 	if limit.Cur >= needed {
 		return nil
 	}
-	return fmt.Errorf("%d attempts at once need %d open files, and %d are allowed: raise the limit (ulimit -n %d), or lower --jobs", jobs, needed, limit.Cur, needed)
+	return fmt.Errorf("attempts at once: %d, which need %d open files, and %d are allowed: raise the limit (ulimit -n %d), or lower --jobs", jobs, needed, limit.Cur, needed)
 }
