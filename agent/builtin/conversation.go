@@ -72,6 +72,12 @@ type Conversation struct {
 // NewConversation returns a conversation without messages for the agent of core.
 func NewConversation(core *AgentCore) *Conversation { return &Conversation{AgentCore: core} }
 
+// NewSibling returns a conversation without messages for the same query of the same agent, with
+// another label.
+func (c *Conversation) NewSibling(label string) *Conversation {
+	return &Conversation{AgentCore: c.AgentCore, Label: label, requestID: c.requestID}
+}
+
 // UserMessage returns a transcript message with the role user and this content.
 func UserMessage(content ...model.Block) model.Message {
 	return model.Message{Role: model.RoleUser, Content: content}

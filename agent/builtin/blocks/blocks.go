@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"text/template"
 
 	"assay/agent/builtin"
 	"assay/internal/model"
@@ -55,6 +57,7 @@ type strategy struct {
 	maxRounds     int
 	labels        *labelledConversations
 	crossLabelLog crossLabelLog
+	mentionsAI    atomic.Bool // a code block has had the name ai
 }
 
 // Conversations returns the conversations of all labels; see [builtin.Strategy].
@@ -75,37 +78,46 @@ func (s *strategy) Dispatch(query protocol.AgentQuery, evalMode bool) builtin.Ta
 	conversation, text := s.labels.conversationFor(query.Query, !evalMode)
 	query.Query = text
 	return builtin.Task{Conversation: conversation, Run: func(ctx context.Context) (string, error) {
-		t := &queryAnswerer{
-			ModelCall: &builtin.ModelCall{
-				Conversation: conversation, System: []model.Block{model.Text(s.systemPrompt())}, Compaction: codeCompaction(s.core.Language),
-			},
-			maxRounds: s.maxRounds, crossLabelLog: &s.crossLabelLog, taskName: taskName(conversation.Label, query.Query),
-		}
-		return t.run(ctx, builtin.QueryText(query))
+		return s.newAnswerer(conversation, query.Query).run(ctx, builtin.QueryText(query))
 	}}
+}
+
+// newAnswerer returns a queryAnswerer that answers text in a conversation.
+func (s *strategy) newAnswerer(c *builtin.Conversation, text string) *queryAnswerer {
+	return &queryAnswerer{
+		ModelCall: &builtin.ModelCall{Conversation: c, Compaction: codeCompaction(s.core.Language)},
+		strategy:  s, crossLabelLog: &s.crossLabelLog, taskName: taskName(c.Label, text),
+	}
 }
 
 // systemPrompt returns the system prompt: the agent's name, and the rules by which its code
 // blocks are run.
-func (s *strategy) systemPrompt() string {
-	tags := languageTags(s.core.Language)
+func (t *queryAnswerer) systemPrompt() string {
+	tags := languageTags(t.Language)
 	for i, tag := range tags {
 		tags[i] = "`" + tag + "`"
 	}
-	text := strings.NewReplacer(
-		"{language}", s.core.Language, "{tags}", strings.Join(tags, ", "), "{rounds}", fmt.Sprint(s.maxRounds),
-	).Replace(strings.TrimSpace(rulesMarkdown))
-	return builtin.SystemPromptIntro(s.core.Config.Name) + "\n\n" + text
+	var text strings.Builder
+	err := template.Must(template.New("rules").Parse(rulesMarkdown)).Execute(&text, map[string]any{
+		"Language": t.Language, "Tags": strings.Join(tags, ", "), "Rounds": t.strategy.maxRounds,
+		"HasAI": t.Language == "python" && !t.askedByCode, "AskedByCode": t.askedByCode,
+	})
+	if err != nil {
+		panic(err) // the template has no action that can fail
+	}
+	return builtin.SystemPromptIntro(t.Config.Name) + "\n\n" + strings.TrimSpace(text.String())
 }
 
-// queryAnswerer answers one query: it calls the model, runs the code blocks of its replies and
-// returns their outputs to the model.
+// queryAnswerer answers one query, or one prompt that code gave to ai(): it calls the model,
+// runs the code blocks of its replies and returns their outputs to the model.
 type queryAnswerer struct {
 	*builtin.ModelCall
-	maxRounds     int
+	strategy      *strategy
 	crossLabelLog *crossLabelLog
 	taskName      string // shown to users
+	askedByCode   bool   // ai() returns the final reply, which is not submitted
 	reminded      bool
+	finalReply    *model.Response // nil before the end, and if code ended the work
 }
 
 // run answers a query: it calls the model and runs the code blocks of each reply until a
@@ -113,6 +125,7 @@ type queryAnswerer struct {
 // It fails with a builtin.LimitError after maxRounds rounds, with the cause of ctx, or with
 // the error of a model call.
 func (t *queryAnswerer) run(ctx context.Context, prompt string) (status string, err error) {
+	t.System = []model.Block{model.Text(t.systemPrompt())}
 	t.addFirstMessage(ctx, prompt)
 	for round := 0; ; round++ {
 		reply, code, err := t.nextReply(ctx)
@@ -123,8 +136,8 @@ func (t *queryAnswerer) run(ctx context.Context, prompt string) (status string, 
 			return protocol.AgentDone, t.addFinalReply(reply)
 		}
 		t.AddReply(reply)
-		if round >= t.maxRounds {
-			return "", &builtin.LimitError{Limit: "max_eval_iters", Configured: t.maxRounds, Measured: round}
+		if round >= t.strategy.maxRounds {
+			return "", &builtin.LimitError{Limit: "max_eval_iters", Configured: t.strategy.maxRounds, Measured: round}
 		}
 		feedback, ended := t.runBlocks(ctx, code)
 		switch {
@@ -161,7 +174,7 @@ func (t *queryAnswerer) nextReply(ctx context.Context) (*model.Response, []strin
 		t.sendBlockEvent("response", text, 0)
 		t.crossLabelLog.add(t.Label, speakerAssistant, text)
 		code := runnableCode(text, t.Language)
-		if len(code) > 0 || !t.EvalMode || t.reminded || strings.Contains(text, builtin.CompleteMarker) {
+		if len(code) > 0 || !t.EvalMode || t.askedByCode || t.reminded || strings.Contains(text, builtin.CompleteMarker) {
 			return reply, code, nil
 		}
 		t.reminded = true
@@ -171,9 +184,10 @@ func (t *queryAnswerer) nextReply(ctx context.Context) (*model.Response, []strin
 }
 
 // addFinalReply adds the final reply to the conversation; in an evaluation it submits the
-// reply as the answer instead.
+// reply as the answer instead, unless it is the value of ai().
 func (t *queryAnswerer) addFinalReply(reply *model.Response) error {
-	if !t.EvalMode {
+	t.finalReply = reply
+	if !t.EvalMode || t.askedByCode {
 		t.AddReply(reply)
 		return nil
 	}

@@ -56,7 +56,11 @@ func (t *queryAnswerer) runBlocks(ctx context.Context, code []string) (feedback 
 	outputs := make([]string, len(code))
 	for i, source := range code {
 		t.sendBlockEvent("ai_exec", source, i+1)
-		response, err := t.runBlock(ctx, source)
+		execute := t.executeBlock
+		if t.callsAI(source) {
+			execute = t.executeBlockWithAI
+		}
+		response, err := execute(ctx, source)
 		if ctx.Err() != nil {
 			return "", true
 		}
@@ -70,10 +74,10 @@ func (t *queryAnswerer) runBlocks(ctx context.Context, code []string) (feedback 
 	return render.Clip(strings.Join(outputs, "\n"), maxFeedbackBytes), false
 }
 
-// runBlock runs one code block in the kernel, concurrently with the code of other labels,
+// executeBlock runs one code block in the kernel, concurrently with the code of other labels,
 // and returns the kernel's response. It returns an error if the code could not be run or
 // took longer than the cell limit; an exception in the code is no error.
-func (t *queryAnswerer) runBlock(ctx context.Context, code string) (protocol.ExecuteCodeResponse, error) {
+func (t *queryAnswerer) executeBlock(ctx context.Context, code string) (protocol.ExecuteCodeResponse, error) {
 	timeout := t.Notebook.CellTimeout()
 	return t.Notebook.ExecuteCode(ctx, map[string]any{"code": code, "session": t.Label, "timeout_s": timeout.Seconds()}, timeout)
 }

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,10 +26,11 @@ type labelledConversations struct {
 	mu            sync.Mutex
 	current       string // label of the latest query
 	conversations map[string]*builtin.Conversation
+	subLabels     map[string]int // how many labels newSubLabel has made from each label
 }
 
 func newLabelledConversations(core *builtin.AgentCore) *labelledConversations {
-	return &labelledConversations{core: core, current: firstLabel, conversations: map[string]*builtin.Conversation{}}
+	return &labelledConversations{core: core, current: firstLabel, conversations: map[string]*builtin.Conversation{}, subLabels: map[string]int{}}
 }
 
 // conversationFor returns the conversation that a query belongs to, and the query's text
@@ -46,6 +48,15 @@ func (l *labelledConversations) conversationFor(query string, canSwitch bool) (c
 		l.conversations[l.current] = c
 	}
 	return l.conversations[l.current], query
+}
+
+// newSubLabel returns a label for a conversation that code of this label has started with
+// ai(): "1-1", "1-2" and so on for the label "1". It is in no list of conversations.
+func (l *labelledConversations) newSubLabel(label string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.subLabels[label]++
+	return fmt.Sprintf("%s-%d", label, l.subLabels[label])
 }
 
 // allConversations returns the conversations of all labels, sorted by label.

@@ -23,6 +23,7 @@ introspect:  run wire
 reactive:    run wire
 widgets:     reactive introspect display run wire
 sandbox:
+ai:          run
 dispatcher:  introspect run wire
 kernel:      dispatcher widgets reactive display run wire
 pool:        kernel sandbox introspect display run wire
