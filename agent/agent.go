@@ -112,7 +112,7 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 	}
 	a.Process, err = sup.Start(subprocess.Spec{
 		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: agentEnvironment(cfg),
-		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, Sandbox: plan, MaxProcesses: cfg.Sandbox.MaxProcesses(),
+		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, Sandbox: plan, MaxProcesses: cfg.Sandbox.MaxProcesses(), MaxMemoryBytes: cfg.Sandbox.TotalMemoryBytes(),
 		OnForbidden: cfg.OnForbidden,
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func (k *Kernel) processSpec(cfg Config, fork *poolForker) (subprocess.Spec, error) {
 	spec := subprocess.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: kernelEnvironment(cfg),
-		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, MaxProcesses: cfg.Sandbox.MaxProcesses(),
+		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, MaxProcesses: cfg.Sandbox.MaxProcesses(), MaxMemoryBytes: cfg.Sandbox.TotalMemoryBytes(),
 		OnForbidden: cfg.OnForbidden,
 	}
 	readPaths := cfg.ReadPaths

@@ -41,7 +41,7 @@ func (f *sandboxFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.readPaths, "sandbox-read", nil, "`path` outside the working folder that may be read (repeatable)")
 	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "network", "network of sandboxed code, whatever its case says: `on|loopback|off`; loopback reaches only processes of the same sandbox")
 	f.setDefaultNetwork(flags, sandbox.NetworkOn)
-	flags.Var(&f.memory, "memory", "most memory that each sandboxed process may allocate, a `size` such as 8GiB; 0 is no limit")
+	flags.Var(&f.memory, "memory", "most memory that each sandboxed process may allocate, a `size` such as 8GiB; all together a quarter more; 0 is no limit")
 	flags.IntVar(&f.processes, "processes", 4096, "maximum `number` of processes and threads in a sandbox; 0 is no limit")
 	flags.IntVar(&f.openFiles, "open-files", 4096, "maximum `number` of open files of each sandboxed process; 0 is no limit")
 	flags.Var(&f.disk, "disk", "most data added to a working folder, measured each second, and the largest file: a `size` such as 2GiB; 0 is no limit")

@@ -16,11 +16,26 @@ import (
 // disappear: 2 s.
 const cgroupRemoveTimeout = 2 * time.Second
 
-// PidsLimit is a cgroup that limits the number of processes and threads in it. It is
-// not safe for concurrent use.
-type PidsLimit struct {
-	dir     string
-	ownsDir bool // by NewPidsLimit, so that Remove removes it
+// cgroupController says how a cgroup limits one thing that all processes in it use together.
+type cgroupController struct {
+	name   string // in the list of controllers of a cgroup
+	limits string // in errors
+	maxV1  string // file with the limit, in a cgroup of version 1
+	maxV2  string // the same, of version 2
+}
+
+var (
+	pidsController   = cgroupController{"pids", "processes", "pids.max", "pids.max"}               //nolint:gochecknoglobals // constant
+	memoryController = cgroupController{"memory", "memory", "memory.limit_in_bytes", "memory.max"} //nolint:gochecknoglobals // constant
+)
+
+// CgroupLimit is a cgroup that limits what all processes in it use together: their number, or their
+// memory. It is not safe for concurrent use.
+type CgroupLimit struct {
+	controller cgroupController
+	dir        string
+	ownsDir    bool   // made for this limit, so that Remove removes it
+	oomFile    string // has a line "oom_kill N"; "" unless it limits memory
 }
 
 // NewPidsLimit makes a limit of maxProcesses (at least 1) processes and threads. Put a
@@ -29,101 +44,135 @@ type PidsLimit struct {
 // cgroup of version 1 if the pids controller has that version here, otherwise on
 // cgroupDir or, if that is empty, on a new cgroup of version 2. It fails if no cgroup
 // of either version can be written. The caller must call Remove.
-func NewPidsLimit(maxProcesses int, cgroupDir string) (*PidsLimit, error) {
-	if maxProcesses <= 0 {
-		return nil, fmt.Errorf("limit processes: %d is no limit", maxProcesses)
+func NewPidsLimit(maxProcesses int, cgroupDir string) (*CgroupLimit, error) {
+	return newCgroupLimit(pidsController, int64(maxProcesses), cgroupDir)
+}
+
+// NewMemoryLimit makes a limit of maxBytes (at least 1) on the memory that all processes under it
+// use together, with shared memory and files of tmpfs; cached files are dropped first. If they use
+// more, Linux kills one of them, which OOMKills counts. It is otherwise like [NewPidsLimit]. With
+// version 2 it also fails if this process's cgroup has other processes and is not the root.
+func NewMemoryLimit(maxBytes int64, cgroupDir string) (*CgroupLimit, error) {
+	return newCgroupLimit(memoryController, maxBytes, cgroupDir)
+}
+
+func newCgroupLimit(c cgroupController, limit int64, cgroupDir string) (*CgroupLimit, error) {
+	if limit <= 0 {
+		return nil, fmt.Errorf("limit %s: %d is no limit", c.limits, limit)
 	}
 	own, err := findOwnCgroupDirs()
 	if err != nil {
-		return nil, fmt.Errorf("limit processes: %w", err)
+		return nil, fmt.Errorf("limit %s: %w", c.limits, err)
 	}
-	if own.pidsV1 == "" {
-		return newUnifiedPidsLimit(maxProcesses, own.unified, cgroupDir)
+	dirV1 := own.v1[c.name]
+	if dirV1 == "" {
+		return newUnifiedLimit(c, limit, own.unified, cgroupDir)
 	}
-	p, err := makePidsCgroup(own.pidsV1)
+	l, err := makeLimitCgroup(c, dirV1)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.writeFile("pids.max", maxProcesses); err != nil {
-		return nil, errors.Join(err, p.Remove())
+	if c == memoryController {
+		l.oomFile = "memory.oom_control"
 	}
-	return p, nil
+	if err := l.writeFile(c.maxV1, limit); err != nil {
+		return nil, errors.Join(err, l.Remove())
+	}
+	return l, nil
 }
 
-// newUnifiedPidsLimit sets a limit of processes on cgroupDir (version 2), or, if that
-// is empty, on a new cgroup in ownDir, the cgroup of this process.
-func newUnifiedPidsLimit(maxProcesses int, ownDir, cgroupDir string) (*PidsLimit, error) {
+// newUnifiedLimit sets a limit on cgroupDir (version 2), or, if that is empty, on a new
+// cgroup in ownDir, the cgroup of this process.
+func newUnifiedLimit(c cgroupController, limit int64, ownDir, cgroupDir string) (*CgroupLimit, error) {
 	if ownDir == "" {
-		return nil, errors.New("limit processes: no cgroup with pids is mounted")
+		return nil, fmt.Errorf("limit %s: no cgroup with %s is mounted", c.limits, c.name)
 	}
-	p := &PidsLimit{dir: cgroupDir}
+	l := &CgroupLimit{controller: c, dir: cgroupDir}
 	if cgroupDir == "" {
 		var err error
-		if p, err = makePidsCgroup(ownDir); err != nil {
+		if l, err = makeLimitCgroup(c, ownDir); err != nil {
 			return nil, err
 		}
 	}
-	err := enablePidsController(filepath.Dir(p.dir), ownDir)
+	if c == memoryController {
+		l.oomFile = "memory.events"
+	}
+	err := c.enable(filepath.Dir(l.dir), ownDir)
 	if err == nil {
-		err = p.writeFile("pids.max", maxProcesses)
+		err = l.writeFile(c.maxV2, limit)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.Remove())
+		return nil, errors.Join(err, l.Remove())
 	}
-	return p, nil
+	return l, nil
 }
 
-func makePidsCgroup(parent string) (*PidsLimit, error) {
+func makeLimitCgroup(c cgroupController, parent string) (*CgroupLimit, error) {
 	dir, err := os.MkdirTemp(parent, "assay-"+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
-		return nil, fmt.Errorf("limit processes: %w", err)
+		return nil, fmt.Errorf("limit %s: %w", c.limits, err)
 	}
-	return &PidsLimit{dir: dir, ownsDir: true}, nil
+	return &CgroupLimit{controller: c, dir: dir, ownsDir: true}, nil
 }
 
-// enablePidsController enables the pids controller, and so the file pids.max, for the
-// cgroups below dir, and before that for its parents up to topDir. Unlike other
-// controllers, pids may be enabled for a cgroup that has processes.
-func enablePidsController(dir, topDir string) error {
+// enable enables the controller, and so its files, for the cgroups (version 2) below dir, and before
+// that for its parents up to topDir. Only pids may be enabled for a cgroup that has processes.
+func (c cgroupController) enable(dir, topDir string) error {
 	controllers, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
-		return fmt.Errorf("limit processes: %w", err)
+		return fmt.Errorf("limit %s: %w", c.limits, err)
 	}
-	if !slices.Contains(strings.Fields(string(controllers)), "pids") {
+	if !slices.Contains(strings.Fields(string(controllers)), c.name) {
 		if dir == topDir || !strings.HasPrefix(dir, topDir) {
-			return fmt.Errorf("limit processes: %s has no pids controller", dir)
+			return fmt.Errorf("limit %s: %s has no %s controller", c.limits, dir, c.name)
 		}
-		if err := enablePidsController(filepath.Dir(dir), topDir); err != nil {
+		if err := c.enable(filepath.Dir(dir), topDir); err != nil {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+pids"), 0); err != nil {
-		return fmt.Errorf("limit processes: %w", err)
+	if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("+"+c.name), 0); err != nil {
+		return fmt.Errorf("limit %s: %w", c.limits, err)
 	}
 	return nil
 }
 
-// Dir returns the folder of the cgroup that has the limit of processes.
-func (p *PidsLimit) Dir() string { return p.dir }
+// Dir returns the folder of the cgroup that has the limit.
+func (l *CgroupLimit) Dir() string { return l.dir }
 
 // AddProcess puts a process, and everything that it starts later, under the limit. It
 // fails if the cgroup cannot be written.
-func (p *PidsLimit) AddProcess(pid int) error { return p.writeFile("cgroup.procs", pid) }
+func (l *CgroupLimit) AddProcess(pid int) error { return l.writeFile("cgroup.procs", int64(pid)) }
 
-func (p *PidsLimit) writeFile(name string, value int) error {
-	if err := os.WriteFile(filepath.Join(p.dir, name), []byte(strconv.Itoa(value)), 0); err != nil {
-		return fmt.Errorf("limit processes: %w", err)
+func (l *CgroupLimit) writeFile(name string, value int64) error {
+	if err := os.WriteFile(filepath.Join(l.dir, name), []byte(strconv.FormatInt(value, 10)), 0); err != nil {
+		return fmt.Errorf("limit %s: %w", l.controller.limits, err)
 	}
 	return nil
 }
 
-// Remove removes the cgroup, if NewPidsLimit made it. Its processes must have been
+// OOMKills returns how many processes Linux has killed because of this limit of memory. It returns
+// 0 if that cannot be read.
+func (l *CgroupLimit) OOMKills() int {
+	text, err := os.ReadFile(filepath.Join(l.dir, l.oomFile))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if count, found := strings.CutPrefix(line, "oom_kill "); found {
+			kills, _ := strconv.Atoi(strings.TrimSpace(count)) // 0 if it is no number
+			return kills
+		}
+	}
+	return 0
+}
+
+// Remove removes the cgroup, if it was made for the limit. Its processes must have been
 // killed; it waits at most 2 s until the last one is gone, and fails after that.
-func (p *PidsLimit) Remove() error {
-	if !p.ownsDir {
+func (l *CgroupLimit) Remove() error {
+	if !l.ownsDir {
 		return nil
 	}
-	return RemoveCgroup(p.dir, time.Now().Add(cgroupRemoveTimeout))
+	return RemoveCgroup(l.dir, time.Now().Add(cgroupRemoveTimeout))
 }
 
 // RemoveCgroup removes a cgroup of either version, which must have no cgroups below it.
@@ -155,21 +204,21 @@ func OwnCgroupDir() (string, error) {
 }
 
 // OwnCgroupDirs returns the folders of the cgroups that this process is in and in which [NewPidsLimit] and
-// others make cgroups: of version 1, with the pids controller, and of version 2. It returns those that
-// exist.
+// others make cgroups: of version 1, with the pids and the memory controller, and of version 2. It
+// returns those that exist.
 func OwnCgroupDirs() (dirs []string) {
 	own, err := findOwnCgroupDirs()
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc([]string{own.pidsV1, own.unified}, func(dir string) bool { return dir == "" })
+	return slices.DeleteFunc([]string{own.v1["pids"], own.v1["memory"], own.unified}, func(dir string) bool { return dir == "" })
 }
 
 // ownCgroupDirs holds the folders of the cgroups that this process is in. An empty
 // folder means that it is in no cgroup of that kind.
 type ownCgroupDirs struct {
-	pidsV1  string // of version 1, with the pids controller
-	unified string // of version 2
+	v1      map[string]string // of version 1, by controller: pids and memory
+	unified string            // of version 2
 }
 
 func findOwnCgroupDirs() (ownCgroupDirs, error) {
@@ -187,7 +236,7 @@ func findOwnCgroupDirs() (ownCgroupDirs, error) {
 // parseCgroups finds this process's cgroup folders in the texts of /proc/self/mountinfo
 // and /proc/self/cgroup.
 func parseCgroups(mounts, memberships string) ownCgroupDirs {
-	var found ownCgroupDirs
+	found := ownCgroupDirs{v1: map[string]string{}}
 	for line := range strings.Lines(mounts) {
 		// "36 35 0:31 / /sys/fs/cgroup/pids rw,nosuid - cgroup cgroup rw,pids"
 		left, right, _ := strings.Cut(strings.TrimSpace(line), " - ")
@@ -195,11 +244,14 @@ func parseCgroups(mounts, memberships string) ownCgroupDirs {
 		if len(mount) < 5 || len(fileSystem) < 3 {
 			continue
 		}
-		mountPoint, kind, options := mount[4], fileSystem[0], fileSystem[2]
-		switch {
-		case kind == "cgroup" && slices.Contains(strings.Split(options, ","), "pids"):
-			found.pidsV1 = cgroupDirBelowMount(mountPoint, memberships, "pids")
-		case kind == "cgroup2":
+		switch mountPoint, options := mount[4], strings.Split(fileSystem[2], ","); fileSystem[0] {
+		case "cgroup":
+			for _, c := range []cgroupController{pidsController, memoryController} {
+				if slices.Contains(options, c.name) {
+					found.v1[c.name] = cgroupDirBelowMount(mountPoint, memberships, c.name)
+				}
+			}
+		case "cgroup2":
 			found.unified = cgroupDirBelowMount(mountPoint, memberships, "")
 		}
 	}

@@ -14,6 +14,7 @@ const (
 	EnforcesSharedMemory = "shared_memory" // no process outside shares its /dev/shm
 	EnforcesProcessList  = "process_list"  // processes outside, and their command lines, cannot be seen
 	EnforcesMemory       = "memory"        // Rules.MaxMemoryBytes holds
+	EnforcesTotalMemory  = "total_memory"  // Rules.TotalMemoryBytes holds
 	EnforcesProcesses    = "processes"     // Rules.MaxProcesses holds
 	EnforcesOpenFiles    = "open_files"    // Rules.MaxOpenFiles holds
 	EnforcesFileSize     = "file_size"     // Rules.MaxFileBytes holds
@@ -46,20 +47,25 @@ func (m Machine) Enforceable(r Rules) map[string]bool {
 	default: // everything may be reached
 	}
 	limits := map[string]bool{
-		EnforcesMemory: r.MaxMemoryBytes > 0, EnforcesProcesses: r.MaxProcesses > 0,
-		EnforcesOpenFiles: r.MaxOpenFiles > 0, EnforcesFileSize: r.MaxFileBytes > 0,
+		EnforcesMemory: r.MaxMemoryBytes > 0, EnforcesOpenFiles: r.MaxOpenFiles > 0, EnforcesFileSize: r.MaxFileBytes > 0,
 	}
 	for name, isSet := range limits {
 		if isSet {
-			held[name] = name != EnforcesProcesses || m.PidsCgroups || !m.IsRoot
+			held[name] = true
 		}
+	}
+	if r.MaxMemoryBytes > 0 {
+		held[EnforcesTotalMemory] = m.MemoryCgroups
+	}
+	if r.MaxProcesses > 0 {
+		held[EnforcesProcesses] = m.PidsCgroups || !m.IsRoot
 	}
 	return held
 }
 
 // enforcedByPlan is Enforceable without the limits that only a cgroup can enforce.
 func (m Machine) enforcedByPlan(r Rules) map[string]bool {
-	m.PidsCgroups = false
+	m.PidsCgroups, m.MemoryCgroups = false, false
 	return m.Enforceable(r)
 }
 
@@ -76,6 +82,7 @@ func DescribeUnenforced(enforced map[string]bool) []string {
 		{EnforcesAttributes, "code can change the modes and times of your files outside its sandbox: there is no right to make namespaces, or Linux is older than 5.12"},
 		{EnforcesProcessList, "code can see which processes run, with their command lines: only root can hide them, on Linux 5.8 or newer with Landlock"},
 		{EnforcesSharedMemory, "sandboxes share /dev/shm: there is no right to make namespaces"},
+		{EnforcesTotalMemory, "several processes can use all memory together: there is no memory cgroup that we may write"},
 		{EnforcesProcesses, "the number of processes is not limited: there is no pids cgroup that we may write, and other limits do not bind root"},
 	}
 	var missing []string

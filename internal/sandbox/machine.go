@@ -22,6 +22,7 @@ type Machine struct {
 	NetworkNamespaces bool // a process can have its own network
 	HiddenProcesses   bool // in its own mounts, it can see its own processes only (root, Linux 5.8)
 	PidsCgroups       bool // [NewPidsLimit] works
+	MemoryCgroups     bool // [NewMemoryLimit] works
 	IsRoot            bool // this user is root; RLIMIT_NPROC does not apply to root
 
 	needsUserNamespace bool // the other namespaces can only be made in a user namespace
@@ -41,6 +42,9 @@ func ProbeMachine(ctx context.Context, launcher []string) Machine {
 	}
 	if limit, err := NewPidsLimit(1, ""); err == nil {
 		m.PidsCgroups = limit.Remove() == nil
+	}
+	if limit, err := NewMemoryLimit(1<<30, ""); err == nil {
+		m.MemoryCgroups = limit.Remove() == nil
 	}
 	if m.canLauncherApplyAllFeatures(ctx, launcher) {
 		return m

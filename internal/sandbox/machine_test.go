@@ -43,9 +43,9 @@ func TestMachineWithResourceLimitsOnly(t *testing.T) {
 	require.Equal(t, map[string]bool{
 		"read": false, "write": false, "attributes": false, "network": false, "unix_sockets": false, "signals": false,
 		"capabilities": true, "environment": false, "shared_memory": false, "process_list": false,
-		"memory": true, "processes": false, "open_files": true, "file_size": true,
+		"memory": true, "total_memory": false, "processes": false, "open_files": true, "file_size": true,
 	}, enforced)
-	require.Len(t, sandbox.DescribeUnenforced(enforced), 10)
+	require.Len(t, sandbox.DescribeUnenforced(enforced), 11)
 }
 
 // A plan does not claim a cgroup that limits processes, because it cannot know whether
@@ -62,9 +62,27 @@ func TestPlanDoesNotClaimPidsCgroup(t *testing.T) {
 	}
 }
 
+// Nor does it claim a cgroup that limits memory.
+func TestPlanDoesNotClaimMemoryCgroup(t *testing.T) {
+	t.Parallel()
+	machine := sandbox.Machine{MemoryCgroups: true}
+	rules := sandbox.Rules{Workdir: t.TempDir(), MaxMemoryBytes: 1 << 30}
+	plan, err := machine.Plan(rules)
+	require.NoError(t, err)
+	require.True(t, machine.Enforceable(rules)[sandbox.EnforcesTotalMemory])
+	require.False(t, plan.Enforces[sandbox.EnforcesTotalMemory])
+
+	template := &sandbox.Template{Machine: machine, Rules: rules}
+	require.EqualValues(t, 1<<30+1<<28+64<<20, template.TotalMemoryBytes())
+	template.Machine.MemoryCgroups = false
+	require.Zero(t, template.TotalMemoryBytes(), "it cannot be limited")
+	require.Zero(t, (&sandbox.Template{Machine: machine}).TotalMemoryBytes(), "nobody asked for it")
+	require.Zero(t, (*sandbox.Template)(nil).TotalMemoryBytes())
+}
+
 func TestEnforceable(t *testing.T) {
 	t.Parallel()
-	full := sandbox.Machine{LandlockVersion: 9, Seccomp: true, MountNamespaces: true, ReadOnlyMounts: true, NetworkNamespaces: true, HiddenProcesses: true, PidsCgroups: true, IsRoot: true}
+	full := sandbox.Machine{LandlockVersion: 9, Seccomp: true, MountNamespaces: true, ReadOnlyMounts: true, NetworkNamespaces: true, HiddenProcesses: true, PidsCgroups: true, MemoryCgroups: true, IsRoot: true}
 	rules := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkLoopback, MaxProcesses: 1}
 	enforced := full.Enforceable(rules)
 	for name, held := range enforced {

@@ -65,13 +65,26 @@ type Rules struct {
 	MaxMemoryBytes int64
 
 	// MaxProcesses limits the number of processes and threads. 0: no limit. A plan can
-	// only set RLIMIT_NPROC, which does not bind root (a [PidsLimit] does), and which
+	// only set RLIMIT_NPROC, which does not bind root (a [CgroupLimit] does), and which
 	// counts all processes of a user without a user namespace: the plan then adds as many
 	// as the system has.
 	MaxProcesses int
 
 	MaxOpenFiles int   // open descriptors of each process; 0: no limit
 	MaxFileBytes int64 // size of each file; 0: no limit
+}
+
+// extraTotalMemory is how much more than a process all processes of a sandbox may use together, beside a
+// quarter: a process that reaches its limit gets an error before Linux kills it.
+const extraTotalMemory = 64 << 20
+
+// TotalMemoryBytes returns how much memory all processes of a sandbox may use together, with shared
+// memory, where a cgroup can limit that: MaxMemoryBytes, a quarter and 64 MiB. 0: no limit.
+func (r Rules) TotalMemoryBytes() int64 {
+	if r.MaxMemoryBytes == 0 {
+		return 0
+	}
+	return r.MaxMemoryBytes + r.MaxMemoryBytes/4 + extraTotalMemory
 }
 
 // EffectiveNetwork returns the network of the rules: never empty, and NetworkLoopback instead of
@@ -154,6 +167,15 @@ func (t *Template) MaxProcesses() int {
 		return 0
 	}
 	return t.Rules.MaxProcesses
+}
+
+// TotalMemoryBytes returns [Rules.TotalMemoryBytes] of the template's rules, or 0, which means no
+// limit, if the template is nil or the machine cannot enforce it.
+func (t *Template) TotalMemoryBytes() int64 {
+	if t == nil || !t.Machine.MemoryCgroups {
+		return 0
+	}
+	return t.Rules.TotalMemoryBytes()
 }
 
 // CanEnforce reports whether the machine can enforce the rule with this key, such as

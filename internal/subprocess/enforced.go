@@ -32,7 +32,7 @@ func (s *Supervisor) Enforceable() map[string]bool {
 // EnforcesProcessGroup and EnforcesCgroupKill; if it runs in a sandbox and cgroups do not
 // work, EnforcesNamespaceKill, which is false until it is ready; if it runs in a sandbox, the keys of
 // package sandbox, false for what its plan could not enforce on this machine; and
-// sandbox.EnforcesProcesses if [Spec.MaxProcesses] was set. It may be called at any
+// sandbox.EnforcesProcesses and sandbox.EnforcesTotalMemory if the limits of [Spec] were set. It may be called at any
 // time; a value changes from true to false if killing the cgroup turns out to fail. The
 // caller may change the map.
 func (p *Process) Enforced() map[string]bool {
@@ -56,24 +56,37 @@ func (p *Process) limitProcessCount(maxProcesses int) {
 		return
 	}
 	limit, err := sandbox.NewPidsLimit(maxProcesses, p.cgroupDir)
+	p.pidsLimit = limit
+	p.applyLimit(sandbox.EnforcesProcesses, limit, err)
+}
+
+// limitMemory puts the process under a cgroup's limit of memory. What it has used before does not
+// count.
+func (p *Process) limitMemory(maxBytes int64) {
+	if maxBytes <= 0 {
+		return
+	}
+	limit, err := sandbox.NewMemoryLimit(maxBytes, p.cgroupDir)
+	p.memoryLimit = limit
+	p.applyLimit(sandbox.EnforcesTotalMemory, limit, err)
+}
+
+// applyLimit puts the process under a limit, unless err says why there is none, and records under
+// key whether that worked. It logs a failure, unless the process has ended or its sandbox enforces the
+// limit too.
+func (p *Process) applyLimit(key string, limit *sandbox.CgroupLimit, err error) {
 	if err == nil {
-		p.pidsLimit = limit
 		p.supervisor.notifyCleanupHelper(noteLimitCgroup, limit.Dir())
 		err = limit.AddProcess(p.PID())
 	}
-	if errors.Is(err, syscall.ESRCH) {
-		p.setEnforced(sandbox.EnforcesProcesses, false)
-		return // it has ended already, which its exit will report
+	switch {
+	case err == nil:
+		p.setEnforced(key, true)
+	case errors.Is(err, syscall.ESRCH):
+		p.setEnforced(key, false) // its exit is reported
+	case !p.Enforced()[key]:
+		p.supervisor.reportUnenforced(slog.LevelWarn, p.name, key, err)
 	}
-	if err == nil {
-		p.setEnforced(sandbox.EnforcesProcesses, true)
-		return
-	}
-	if p.Enforced()[sandbox.EnforcesProcesses] {
-		return // by RLIMIT_NPROC
-	}
-	p.setEnforced(sandbox.EnforcesProcesses, false)
-	p.supervisor.reportUnenforced(slog.LevelWarn, p.name, sandbox.EnforcesProcesses, err)
 }
 
 // reportUnenforced logs that a feature cannot be enforced for a subprocess, and why. It
@@ -91,8 +104,11 @@ func (s *Supervisor) reportUnenforced(level slog.Level, name, feature string, er
 		return
 	}
 	consequence := "a process that leaves its process group outlives its session"
-	if feature == sandbox.EnforcesProcesses {
+	switch feature {
+	case sandbox.EnforcesProcesses:
 		consequence = "the number of processes is not limited"
+	case sandbox.EnforcesTotalMemory:
+		consequence = "the memory of all processes together is not limited"
 	}
 	s.log.Log(context.Background(), level, "a subprocess runs with less enforced than asked for; later failures of this kind are not logged",
 		"subprocess", name, "feature", feature, "consequence", consequence, "error", err)

@@ -81,3 +81,29 @@ func TestProcessLimitThatFailsIsNotClaimed(t *testing.T) {
 	require.Equal(t, 1, lines.countMatches("the number of processes is not limited"), "%s", lines.text.String())
 	require.NotContains(t, startProcess(t, sup, specForRole("echo")).Enforced(), "processes", "no limit was asked for")
 }
+
+// If a process and what it has started use more memory than they may, one of them is killed, and its exit
+// says why. Other processes are killed without a reason.
+func TestMemoryOfAllProcessesIsLimited(t *testing.T) {
+	t.Parallel()
+	sup, _ := newLoggingSupervisor(t)
+	spec := specForRole("uses all memory")
+	spec.MaxMemoryBytes = 256 << 20
+	p := startProcess(t, sup, spec)
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	if !p.Enforced()["total_memory"] {
+		t.Skip("no memory cgroup can be written here")
+	}
+	require.NoError(t, p.Write([]byte(`{}`)))
+	<-p.Exited()
+	require.Equal(t, "was killed by SIGKILL, because it and what it has started used more memory than they may (--memory)", p.ExitState().String())
+
+	spec = specForRole("killed")
+	spec.MaxMemoryBytes = 256 << 20
+	other := startProcess(t, sup, spec)
+	_, err = other.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	<-other.Exited()
+	require.Equal(t, "was killed by SIGKILL", other.ExitState().String())
+}

@@ -1,6 +1,7 @@
 package subprocess_test
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -85,6 +86,12 @@ func playRole(role string) int {
 		fmt.Fprint(os.Stderr, "last words")
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
+	case "uses all memory":
+		ready()
+		_, _ = conn.Read()
+		for pieces := [][]byte{}; ; {
+			pieces = append(pieces, bytes.Repeat([]byte("x"), 1<<20))
+		}
 	case "floods":
 		writeFlood()
 		ready()

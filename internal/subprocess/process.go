@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -39,8 +40,9 @@ type Process struct {
 	output      *outputReader
 	onForbidden func(what string) // Spec.OnForbidden; may be nil
 
-	cgroupDir string             // its cgroup (version 2); empty: none
-	pidsLimit *sandbox.PidsLimit // nil: no cgroup limits its number of processes
+	cgroupDir   string               // its cgroup (version 2); empty: none
+	pidsLimit   *sandbox.CgroupLimit // nil: no cgroup limits its number of processes
+	memoryLimit *sandbox.CgroupLimit // nil: no cgroup limits its memory
 
 	mu        sync.Mutex
 	reaped    bool            // from then on its process id and group may be another's
@@ -252,7 +254,7 @@ func (p *Process) stopAndCleanUp(ctx context.Context) error {
 }
 
 // killStrays kills what the process has started and what has left its process group, if that was not
-// killed by its cgroup: what is in its namespace, and under its limit of processes.
+// killed by its cgroup: what is in its namespace, and under its limits.
 func (p *Process) killStrays() {
 	p.mu.Lock()
 	namespace, isKilled := p.namespace, p.enforced[EnforcesCgroupKill]
@@ -265,9 +267,14 @@ func (p *Process) killStrays() {
 	if isKilled {
 		return
 	}
-	if p.pidsLimit != nil {
-		killProcessesIn(p.pidsLimit.Dir())
+	for _, limit := range p.cgroupLimits() {
+		killProcessesIn(limit.Dir())
 	}
+}
+
+// cgroupLimits returns the cgroups that limit what the process and all that it has started use.
+func (p *Process) cgroupLimits() []*sandbox.CgroupLimit {
+	return slices.DeleteFunc([]*sandbox.CgroupLimit{p.pidsLimit, p.memoryLimit}, func(l *sandbox.CgroupLimit) bool { return l == nil })
 }
 
 func (p *Process) removeCgroups() error {
@@ -275,9 +282,9 @@ func (p *Process) removeCgroups() error {
 	if p.cgroupDir != "" {
 		err = sandbox.RemoveCgroup(p.cgroupDir, time.Now().Add(cgroupRemoveTimeout))
 	}
-	if p.pidsLimit != nil {
-		err = errors.Join(err, p.pidsLimit.Remove())
-		p.supervisor.notifyCleanupHelper(noteRemoved, p.pidsLimit.Dir())
+	for _, limit := range p.cgroupLimits() {
+		err = errors.Join(err, limit.Remove())
+		p.supervisor.notifyCleanupHelper(noteRemoved, limit.Dir())
 	}
 	return err
 }

@@ -45,6 +45,10 @@ type Spec struct {
 	// starts, where a cgroup can do that. 0: no limit.
 	MaxProcesses int
 
+	// MaxMemoryBytes limits the memory that the subprocess and all that it starts use
+	// together, where a cgroup can do that. 0: no limit.
+	MaxMemoryBytes int64
+
 	// MaxFrameBytes is the largest frame that may be read. 0: the protocol's default.
 	MaxFrameBytes int64
 
@@ -133,6 +137,7 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	}
 	preferForOOMKill(p.PID())
 	p.limitProcessCount(spec.MaxProcesses)
+	p.limitMemory(spec.MaxMemoryBytes)
 	return p, transport.closeSubprocessEnd()
 }
 
@@ -152,6 +157,9 @@ func enforcedWithoutCgroup(spec Spec) map[string]bool {
 	enforced := map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: false}
 	if spec.MaxProcesses > 0 {
 		enforced[sandbox.EnforcesProcesses] = false
+	}
+	if spec.MaxMemoryBytes > 0 {
+		enforced[sandbox.EnforcesTotalMemory] = false
 	}
 	if spec.Sandbox != nil {
 		maps.Copy(enforced, spec.Sandbox.Enforces)

@@ -111,10 +111,10 @@ func (cfg Config) checkCgroup(ctx context.Context) Finding {
 // would not be kept.
 func (cfg Config) checkSandbox(ctx context.Context) Finding {
 	machine := sandbox.ProbeMachine(ctx, cfg.LauncherCommand)
-	missing := sandbox.DescribeUnenforced(machine.Enforceable(sandbox.Rules{Network: sandbox.NetworkLoopback, MaxProcesses: 1}))
+	missing := sandbox.DescribeUnenforced(machine.Enforceable(sandbox.Rules{Network: sandbox.NetworkLoopback, MaxProcesses: 1, MaxMemoryBytes: 1}))
 	parts := []string{fmt.Sprintf("Landlock %d", machine.LandlockVersion)}
 	for name, have := range map[string]bool{
-		"seccomp": machine.Seccomp, "mount and network namespaces": machine.MountNamespaces && machine.NetworkNamespaces, "a pids cgroup": machine.PidsCgroups,
+		"seccomp": machine.Seccomp, "mount and network namespaces": machine.MountNamespaces && machine.NetworkNamespaces, "a pids cgroup": machine.PidsCgroups, "a memory cgroup": machine.MemoryCgroups,
 	} {
 		if have {
 			parts = append(parts, name)
