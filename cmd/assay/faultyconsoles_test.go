@@ -43,7 +43,7 @@ func TestServe_DisconnectsNonReadingConsole(t *testing.T) {
 // stays connected.
 func TestServe_PingFindsHalfOpenConsole(t *testing.T) {
 	t.Parallel()
-	web, err := server.New(server.Config{EvalSandbox: true, PingInterval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	web, err := server.New(server.Config{EvalSandbox: true, PingInterval: time.Second, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	web.PublishAttempts(server.DefaultSessionID)
 	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
