@@ -15,7 +15,7 @@ build: ## build the program into bin/assay
 	CGO_ENABLED=0 go build -trimpath -o bin/assay ./cmd/assay
 
 packages: ## install what the tests need, from Debian's packages
-	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-nbformat python3-websockets python3-plotly python3-pil python3-sympy python3-ipykernel python3-jupyter-client emacs-nox r-base-core r-cran-irkernel git=git chromium node=nodejs npm=npm
+	.ci/packages gcc libc6-dev python3-numpy python3-pandas python3-matplotlib python3-ipython python3-pytest python3-testpath python3-nbformat python3-websockets python3-plotly python3-pil python3-sympy python3-ipykernel python3-jupyter-client emacs-nox r-base-core r-cran-irkernel git=git chromium node=nodejs npm=npm
 
 test: packages ## run all tests, with the race detector; installs what they need
 	.ci/tests | .ci/summarise

@@ -103,6 +103,9 @@ func runPythonTestFile(t *testing.T, interpreter, file, start string) map[string
 	cmd := exec.CommandContext(t.Context(), interpreter, "-m", "unittest", "--verbose", filepath.Base(file))
 	cmd.Dir = filepath.Dir(file)
 	cmd.Env = append(os.Environ(), "KERNEL_START="+start, "PYTHONDONTWRITEBYTECODE=1")
+	if testing.Short() {
+		cmd.Env = append(cmd.Env, "SHORT_TESTS=1") // leaves out the longest
+	}
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s %s\n%s", interpreter, file, out)
 	return parseSkippedTests(string(out))

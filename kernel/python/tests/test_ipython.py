@@ -84,6 +84,29 @@ class TestIPython(KernelTest):
         self.run_ok("%%capture kept\nimport asyncio\nprint(await asyncio.sleep(0, 'slept'))")
         self.assertEqual(self.run_ok("kept.stdout").shown_text, r"'slept\n'")
 
+    def test_pk4_run_cell_returns_a_result(self):
+        self.assertEqual(self.run_ok("r = get_ipython().run_cell('x = 3\\n!echo hi\\n4')\n(r.success, r.result)").text(), "hi\n")
+        shown = [o["data"]["text/plain"] for o in self.run_ok("r = get_ipython().run_cell('x + 1')\n(r.success, r.result)").outputs]
+        self.assertEqual(shown, ["4", "(True, 4)"])
+        for code, shown in (
+            ("1 / 0", "(False, ZeroDivisionError('division by zero'), None)"),
+            ("x = = 1", "(False, None, True)"),
+        ):
+            with self.subTest(code=code):
+                run = self.run_ok(
+                    f"r = get_ipython().run_cell({code!r})\n"
+                    "(r.success, r.error_in_exec, isinstance(r.error_before_exec, SyntaxError) or None)"
+                )
+                self.assertEqual(run.shown_text, shown)
+                self.assertIn("Error", run.text("stderr"))
+        self.run_failing("%%capture\n1 / 0")
+
+    def test_pk4_a_function_that_fails_after_a_cell_does_not_fail_it(self):
+        self.run_ok("def f(*_): 1 / 0\nget_ipython().events.register('post_run_cell', f)")
+        run = self.run_ok("6 * 7")
+        self.assertEqual(run.shown_text, "42")
+        self.assertIn("ZeroDivisionError", run.text("stderr"))
+
     def test_pk4_help_requests_print_text(self):
         self.run_ok("def f(x):\n    'Doubles x.'\n    return 2 * x", "d")
         for code, expected_text in (("f?", "Doubles x."), ("?f", "Doubles x."), ("f??", "return 2 * x"), ("%time?", "Time execution")):

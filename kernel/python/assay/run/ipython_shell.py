@@ -149,13 +149,29 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         call_user_code(self.events.trigger, "post_execute")
         call_user_code(self.events.trigger, "post_run_cell", ExecutionResult(None))
 
-    def run_cell(self, raw_cell: str, *args: Any, silent: bool = False, **_: Any) -> Any:
-        """Runs source code for a magic, and shows its value unless silent. Raises what the code raises."""
-        result = ExecutionResult(None)
-        result.result = self._evaluate(raw_cell)
-        if result.result is not None and not silent:
-            self.host.renderer.show(result.result)
+    def run_cell(self, raw_cell: str, store_history: bool = False, silent: bool = False, *_: Any, **__: Any) -> Any:
+        """Runs source code like a cell, shows its value unless silent, and returns IPython's ExecutionResult.
+
+        An error is printed to stderr and is in the result, as in IPython; if a magic runs the code,
+        the error is raised, so that the cell fails with it.
+        """
+        result = ExecutionResult(_make_execution_info(raw_cell, store_history, silent))
+        try:
+            value = self._evaluate(raw_cell)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) or _is_called_by_magic():
+                raise
+            if isinstance(error, SyntaxError):
+                result.error_before_exec = error
+            else:
+                result.error_in_exec = error
+            print(Failure.from_error(error, raw_cell, False).traceback, end="", file=sys.stderr)
+            value = None
+        if value is not None and not silent:
+            result.result = value
+            self.host.renderer.show(value)
         self.host.renderer.show_figures()
+        self.last_execution_succeeded, self.last_execution_result = result.success, result
         return result
 
     def _evaluate(self, source: str) -> Any:
@@ -163,6 +179,7 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         filename = f"<magic in {current_work().cell_id or 'code'}>"
         self.host.source_cache.store(filename, source)
         compiled = CompiledCode(source, filename, self.host.namespace.future_flags)
+        self.host.namespace.future_flags |= compiled.future_flags
         if compiled.needs_event_loop:
             return self.host.event_loop.run_to_end(current_work(), compiled.run_async(self.user_ns))
         return compiled.run(self.user_ns)
@@ -170,13 +187,14 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
     def showtraceback(self, exc_tuple: Any = None, *_: Any, **__: Any) -> None:
         """Raises the exception that a magic has just caught, so that the cell fails with it.
 
-        An exception passed as exc_tuple, of a formatter for example, is printed to stderr instead.
+        Other exceptions, of formatters and of functions that run before and after cells, are printed
+        to stderr.
         """
-        error = sys.exc_info()[1]
-        if exc_tuple is None and error is not None:
+        error = sys.exc_info()[1] if exc_tuple is None else exc_tuple[1]
+        if exc_tuple is None and error is not None and _is_called_by_magic():
             raise error
-        if exc_tuple is not None:
-            print(Failure.from_error(exc_tuple[1], "", False).traceback, end="", file=sys.stderr)
+        if error is not None:
+            print(Failure.from_error(error, "", False).traceback, end="", file=sys.stderr)
 
     showsyntaxerror = show_usage_error = showtraceback
 
@@ -215,12 +233,21 @@ class ZMQInteractiveShell(InteractiveShell):  # type: ignore[misc]
         return str(text)
 
 
-def _make_execution_info(source: str) -> ExecutionInfo:
+def _is_called_by_magic() -> bool:
+    """Returns whether the calling code is on behalf of a magic: %%capture for example runs its cell with run_cell."""
+    frame = sys._getframe()
+    magics = (InteractiveShell.run_line_magic.__code__, InteractiveShell.run_cell_magic.__code__)
+    while frame is not None and frame.f_code not in magics:
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None
+
+
+def _make_execution_info(source: str, store_history: bool = False, silent: bool = False) -> ExecutionInfo:
     """Returns the object that functions registered to run before a cell get."""
     try:
-        return ExecutionInfo(source, False, False, True, None)
+        return ExecutionInfo(source, store_history, silent, True, None)
     except TypeError:  # older versions have no cell_id
-        return ExecutionInfo(source, False, False, True)
+        return ExecutionInfo(source, store_history, silent, True)
 
 
 def _print_pager_text(_: Any, data: Any, *args: Any, **options: Any) -> None:
