@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"assay/eval/attempt"
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/trace"
@@ -72,4 +73,25 @@ func requirePassed(t *testing.T, result runs.Attempt) {
 	require.Equal(t, runs.OutcomeCompleted, result.Outcome, result.Detail)
 	require.NotNil(t, result.Passed)
 	require.True(t, *result.Passed, "%s", result.Graders)
+}
+
+// What fills the trace beyond its limit is killed at once, and the notebook is collected without it.
+func TestTraceLimitKillsKernelAndAgent(t *testing.T) {
+	t.Parallel()
+	result, dir := runAttempt(t, floodsAfterSubmission, map[string]any{
+		"id": "flood", "task": "while True: print('x' * 10_000)",
+		"graders": []any{map[string]any{"type": "kernel_check", "config": map[string]any{"code": "True", "live": true}}},
+	}, func(cfg *attempt.Config) { cfg.LimitOverrides.MaxTraceBytes = 4 << 20 })
+	require.Equal(t, runs.OutcomeLimit, result.Outcome, result.Detail)
+	require.Contains(t, result.Detail, "trace: configured 4MiB, measured 4")
+	require.NotNil(t, result.Passed, "the lost kernel is the agent's fault, not that of the grading")
+	require.False(t, *result.Passed)
+	text, err := os.ReadFile(filepath.Join(dir, "trace.jsonl"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"type":"managed_process_exit","name":"kernel","exit_code":-1,"signal":"SIGKILL"`)
+	text, err = os.ReadFile(filepath.Join(dir, "state.json"))
+	require.NoError(t, err)
+	var state session.CollectedState
+	require.NoError(t, json.Unmarshal(text, &state))
+	require.Contains(t, string(state.Context), "while True")
 }

@@ -99,9 +99,11 @@ func (a *attempt) removeWorkdirCopy(dir string) {
 // harness_error.
 func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score float64) {
 	a.result.Passed, a.result.Score = &passed, &score
+	// A kernel is dead after a limit because it went on filling the disk or the trace.
+	isKernelLostByAgent := a.agentKilledKernel || a.result.Outcome == runs.OutcomeLimit && !a.session.IsKernelAlive()
 	for _, result := range results {
 		kind := result.FailureKind()
-		if kind == grading.ErrorKindKernel && a.agentKilledKernel {
+		if kind == grading.ErrorKindKernel && isKernelLostByAgent {
 			kind = ""
 		}
 		if kind != "" && a.result.Grading == nil {

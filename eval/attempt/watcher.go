@@ -133,6 +133,7 @@ type watcherVerdict struct {
 	outcome     runs.Outcome // empty: a question
 	detail      string       // of the outcome
 	isTimeLimit bool         // the outcome is a limit on time
+	isFlood     bool         // the trace has become too large: kernel and agent must be killed
 	question    string
 }
 
@@ -312,7 +313,9 @@ func (w *completionWatcher) countTraceBytes(e *trace.Entry) *watcherVerdict {
 		w.traceBytes += int64(len(e.Body))
 	}
 	if limit := w.limits.MaxTraceBytes; limit > 0 && w.traceBytes > limit {
-		return limitVerdict("trace", units.BytesSize(float64(limit)), units.BytesSize(float64(w.traceBytes)))
+		v := limitVerdict("trace", units.BytesSize(float64(limit)), units.BytesSize(float64(w.traceBytes)))
+		v.isFlood = true
+		return v
 	}
 	return nil
 }

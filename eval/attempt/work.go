@@ -78,6 +78,9 @@ func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 		}
 	default:
 	}
+	if v.isFlood {
+		a.session.KillChildren()
+	}
 	if v.isTimeLimit {
 		v.detail += "; " + a.watcher.describeEnd(time.Now()) + "; folder " + a.job.RelDir
 	}

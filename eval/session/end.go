@@ -29,6 +29,19 @@ func (s *Session) StopAgent(ctx context.Context) error {
 	return agent.Stop(ctx)
 }
 
+// KillChildren kills kernel and agent, with every process that they started, so that they send nothing
+// more. It does nothing for those that there are not.
+func (s *Session) KillChildren() {
+	if kernel := s.currentChildren().kernel; kernel != nil {
+		kernel.Kill()
+	}
+	atOnce, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.StopAgent(atOnce); err != nil {
+		s.log.Warn("the agent could not be killed", "error", err)
+	}
+}
+
 // FreezeKernel keeps the kernel and everything that it has started from running until thaw is called.
 // It does nothing if there is no kernel.
 func (s *Session) FreezeKernel() (thaw func()) {

@@ -3,6 +3,7 @@ package notebook
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,9 @@ import (
 
 	"assay/internal/redact"
 )
+
+// defaultMaxLoadedBytes is the default of IPYNB.MaxLoadedBytes. No honest notebook has so much.
+const defaultMaxLoadedBytes = 256 << 20
 
 // FileMetadata has what a notebook file says about the notebook as a whole: the language of its
 // code.
@@ -29,26 +33,27 @@ type IPYNB struct {
 	// missing.
 	LoadEntry func(seq int64) ([]byte, error)
 
+	// MaxLoadedBytes is how many bytes of entries are loaded. Outputs that need more are left out,
+	// with a line that says so. 0: 256 MiB.
+	MaxLoadedBytes int64
+
 	Redactor *redact.Redactor // finds the secrets that are replaced
 }
 
 // Write writes the file as a Jupyter notebook of nbformat 4.5. A cell id that nbformat does not
 // allow is replaced; the original id, and the cell's title, are in the cell's metadata under
-// "assay". It fails if w does. It needs memory for the largest cell.
+// "assay". It fails if w does. It needs memory for a few copies of the largest output.
 func (n IPYNB) Write(w io.Writer) error {
 	out := bufio.NewWriter(w) // it keeps its first error, which Flush returns
-	file := ipynbWriter{executions: n.Executions, loadEntry: n.LoadEntry, cellIDs: nbformatCellIDs(n.Cells)}
+	file := ipynbWriter{IPYNB: n, cellIDs: nbformatCellIDs(n.Cells), loadableBytes: cmp.Or(n.MaxLoadedBytes, defaultMaxLoadedBytes)}
 	_, _ = out.WriteString("{\n \"cells\": [")
 	for i, cell := range n.Cells {
-		text, err := indentedJSON("  ", file.encodeCell(i, cell))
-		if err != nil {
-			return fmt.Errorf("encode cell %q: %w", cell.ID, err)
-		}
 		if i > 0 {
 			_ = out.WriteByte(',')
 		}
-		_, _ = out.WriteString("\n  ")
-		_, _ = out.Write(n.Redactor.JSON(text))
+		if err := file.writeCell(out, i, cell); err != nil {
+			return fmt.Errorf("encode cell %q: %w", cell.ID, err)
+		}
 	}
 	head, err := indentedJSON(" ", n.Metadata.json())
 	if err != nil {
@@ -94,16 +99,54 @@ func (m FileMetadata) json() map[string]any {
 	}
 }
 
-// ipynbWriter converts cells and their outputs to the JSON objects of a notebook file.
+// ipynbWriter writes cells and their outputs as the JSON objects of a notebook file.
 type ipynbWriter struct {
-	executions *Executions
-	loadEntry  func(seq int64) ([]byte, error) // nil: outputs that are not kept cannot be loaded
-	cellIDs    []string                        // by index, as the file has them
+	IPYNB
+	cellIDs       []string // by index, as the file has them
+	loadableBytes int64    // how many bytes of entries may still be loaded
 }
 
-// encodeCell returns cell, the one with index i, as the nbformat object of the notebook file,
-// with its outputs.
-func (f ipynbWriter) encodeCell(i int, cell Cell) map[string]any {
+// emptyOutputs is the JSON of a cell without outputs, as indentedJSON writes it. It is nowhere
+// else in a cell, because the quotes in a string are escaped.
+const emptyOutputs = `"outputs": []`
+
+// writeCell writes a cell, the one with index i, as the nbformat object of the notebook file. Its
+// outputs are encoded one after the other, because together they may be large.
+func (f *ipynbWriter) writeCell(out *bufio.Writer, i int, cell Cell) error {
+	outputs, count := f.Executions.cellForFile(cell.ID)
+	text, err := indentedJSON("  ", f.encodeCell(i, cell, count))
+	if err != nil {
+		return err
+	}
+	before, after, hasOutputs := bytes.Cut(f.Redactor.JSON(text), []byte(emptyOutputs))
+	_, _ = out.WriteString("\n  ")
+	_, _ = out.Write(before)
+	if !hasOutputs {
+		return nil
+	}
+	_, _ = out.WriteString(`"outputs": [`)
+	for i, output := range outputs {
+		text, err := indentedJSON("    ", f.encodeOutput(output))
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			_ = out.WriteByte(',')
+		}
+		_, _ = out.WriteString("\n    ")
+		_, _ = out.Write(f.Redactor.JSON(text))
+	}
+	if len(outputs) > 0 {
+		_, _ = out.WriteString("\n   ")
+	}
+	_ = out.WriteByte(']')
+	_, _ = out.Write(after)
+	return nil
+}
+
+// encodeCell returns cell, the one with index i, as the nbformat object of the notebook file. A
+// code cell has its execution count, nil if it is 0, and an empty list of outputs.
+func (f *ipynbWriter) encodeCell(i int, cell Cell, executionCount int) map[string]any {
 	own := map[string]any{}
 	if f.cellIDs[i] != cell.ID {
 		own["cell_id"] = cell.ID
@@ -119,28 +162,18 @@ func (f ipynbWriter) encodeCell(i int, cell Cell) map[string]any {
 	if cell.Type == MarkdownCell {
 		return out
 	}
-	outputs, count := f.executions.cellForFile(cell.ID)
 	out["cell_type"] = CodeCell
-	out["outputs"] = f.encodeOutputs(outputs)
+	out["outputs"] = []any{}
 	out["execution_count"] = nil
-	if count > 0 {
-		out["execution_count"] = count
-	}
-	return out
-}
-
-// encodeOutputs returns a cell's outputs as nbformat objects.
-func (f ipynbWriter) encodeOutputs(list []renderedOutput) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = f.encodeOutput(s)
+	if executionCount > 0 {
+		out["execution_count"] = executionCount
 	}
 	return out
 }
 
 // encodeOutput returns one output of a cell as an nbformat object. Values that memory does not
 // have are loaded from the trace.
-func (f ipynbWriter) encodeOutput(s renderedOutput) map[string]any {
+func (f *ipynbWriter) encodeOutput(s renderedOutput) map[string]any {
 	if s.output == nil {
 		return map[string]any{"output_type": streamOutput, "name": s.stream, "text": splitLines(s.text.fullText())}
 	}
@@ -165,11 +198,11 @@ func (f ipynbWriter) encodeOutput(s renderedOutput) map[string]any {
 // withAllValues returns an output with all its values, loaded from the trace if needed. If they
 // cannot be loaded, the result has a note in its plain text that says which values are missing,
 // and why.
-func (f ipynbWriter) withAllValues(r *richOutput) *richOutput {
+func (f *ipynbWriter) withAllValues(r *richOutput) *richOutput {
 	if !r.isIncomplete() {
 		return r
 	}
-	if f.loadEntry == nil {
+	if f.LoadEntry == nil {
 		return r.withMissingValuesNote(r.missingValuesNote())
 	}
 	loaded, err := f.loadOutputFromTrace(r)
@@ -181,11 +214,15 @@ func (f ipynbWriter) withAllValues(r *richOutput) *richOutput {
 
 // loadOutputFromTrace returns an output with all its values from its trace entry. It fails if the
 // entry cannot be loaded or parsed.
-func (f ipynbWriter) loadOutputFromTrace(r *richOutput) (*richOutput, error) {
-	body, err := f.loadEntry(r.entrySeq)
+func (f *ipynbWriter) loadOutputFromTrace(r *richOutput) (*richOutput, error) {
+	if f.loadableBytes <= 0 {
+		return nil, fmt.Errorf("entry %d of the trace has it; this file has large outputs enough", r.entrySeq)
+	}
+	body, err := f.LoadEntry(r.entrySeq)
 	if err != nil {
 		return nil, fmt.Errorf("load entry %d of the trace: %w", r.entrySeq, err)
 	}
+	f.loadableBytes -= int64(len(body))
 	frame, err := newObjectReader(body)
 	if err != nil {
 		return nil, fmt.Errorf("read entry %d of the trace: %w", r.entrySeq, err)

@@ -253,3 +253,36 @@ func TestIPYNBOfKeptOutputsLoadsNothing(t *testing.T) {
 	load := func(seq int64) ([]byte, error) { t.Errorf("entry %d was loaded", seq); return nil, nil }
 	require.Contains(t, writeIPYNBText(t, cells, executions, load), "bytes left out")
 }
+
+// A cell that shows large values again and again does not fill the memory: after MaxLoadedBytes the
+// file has lines about them instead.
+func TestIPYNBLoadsAtMostSoManyBytes(t *testing.T) {
+	t.Parallel()
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	frames := map[int64][]byte{}
+	for seq := range int64(10) {
+		frame := newDisplayFrame(t, map[string]any{"image/png": strings.Repeat("QUJD", 1<<18)}, "")
+		frames[seq] = []byte(frame)
+		applyFrameAt(t, executions, seq, frame)
+	}
+	loads := 0
+	var out bytes.Buffer
+	require.NoError(t, notebook.IPYNB{
+		Cells: []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}, Executions: executions, MaxLoadedBytes: 2 << 20,
+		LoadEntry: func(seq int64) ([]byte, error) { loads++; return frames[seq], nil },
+	}.Write(&out))
+	require.Equal(t, 2, loads, "the second begins below the limit")
+	require.Equal(t, 2, strings.Count(out.String(), strings.Repeat("QUJD", 1<<18)))
+	require.Equal(t, 8, strings.Count(out.String(), "of the trace has it; this file has large outputs enough"))
+	validateWithNbformat(t, out.String())
+}
+
+// A title or a source that looks like the empty list of outputs is kept.
+func TestIPYNBWithTextLikeOutputs(t *testing.T) {
+	t.Parallel()
+	cells := []notebook.Cell{{ID: "a", Type: notebook.CodeCell, Title: `"outputs": []`, Source: "{\"outputs\": []}\n   \"outputs\": []"}}
+	text := writeIPYNBText(t, cells, nil, nil)
+	var file notebookFile
+	require.NoError(t, json.Unmarshal([]byte(text), &file))
+	require.Equal(t, 3, strings.Count(text, `outputs\": []`))
+}
