@@ -49,6 +49,9 @@ test.each([
   ],
   ["exit", "The agent exited.", {}, "The agent exited."],
   ["new\nkind", "said", {}, "new kind: said"],
+  ["response", "42", { label: "1" }, "Reply: 42"],
+  ["ai_exec", "6 * 7", { label: "1-2" }, "1-2 · Runs code: 6 * 7"],
+  ["ai_exec_result", "42", { label: "1-2" }, "1-2 · Output: 42"],
 ])("describes a %s event", (event, text, metadata, expected) => {
   expect(renderEvent(event, text, metadata).container.textContent).toBe(expected);
 });

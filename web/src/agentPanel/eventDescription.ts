@@ -18,9 +18,22 @@ type EventMetadata = Readonly<Record<string, unknown>>;
 
 const maxDetailChars = 400;
 
-/** Describes an event by its type. An unknown event is described by its own type and text. */
+/** The label of an agent's first conversation. It is not shown: most agents have no other. */
+const firstLabel = "1";
+
+/**
+ * Describes an event by its type. An unknown event is described by its own type and text. The title
+ * begins with the label of the conversation, unless that is the first one.
+ */
 export function describeEvent(event: string, text: string, metadata: unknown): EventDescription {
   const fields = read(anyObject, metadata);
+  const description = describeByType(event, text, fields);
+  const label = oneLine(textOrJSON(fields.label), 64);
+  if (label === "" || label === firstLabel) return description;
+  return { ...description, title: `${label} · ${description.title}` };
+}
+
+function describeByType(event: string, text: string, fields: EventMetadata): EventDescription {
   const eventText = oneLine(textOrJSON(text), maxDetailChars);
   switch (event) {
     case "retry":
@@ -45,6 +58,12 @@ export function describeEvent(event: string, text: string, metadata: unknown): E
       return { title: "Cancelled", detail: eventText, isWarning: false };
     case "ended":
       return { title: "Ended", detail: eventText, isWarning: false };
+    case "response":
+      return { title: "Reply", detail: eventText, isWarning: false };
+    case "ai_exec":
+      return { title: "Runs code", detail: eventText, isWarning: false };
+    case "ai_exec_result":
+      return { title: "Output", detail: eventText, isWarning: false };
     case "tick":
       return {
         title: tickEventTitle(fields),
