@@ -23,10 +23,12 @@ const (
 
 // rules say what is secret. They do not change.
 type rules struct {
-	needles  []needle
-	byPair   map[[2]byte][]*needle // needles by the two bytes that they begin with
-	mayBegin [1 << 16 / 64]uint64  // a set of pairs, the keys of byPair, as bits
-	first    [256]bool             // a set: the first bytes of needles
+	needles []needle
+	byPair  map[[2]byte][]*needle // needles by the two bytes that they begin with
+
+	// Sets of needles, as bits, by their first and their second byte. Needle n is bit n%64.
+	first, second [256]uint64
+
 	patterns []pattern
 }
 
@@ -73,7 +75,7 @@ func newRules(cfg Config) (*rules, error) {
 	}
 	r.needles = append(r.needles, keyForms()...)
 	for i := range r.needles {
-		r.index(&r.needles[i])
+		r.index(&r.needles[i], i)
 	}
 	for _, whole := range cfg.Patterns {
 		if whole.MatchString("") {
@@ -88,9 +90,9 @@ func newRules(cfg Config) (*rules, error) {
 	return r, nil
 }
 
-// index adds n to the table of needles by their first two bytes.
-func (r *rules) index(n *needle) {
-	r.first[n.text[0]] = true
+// index adds needle n, which has this number, to the tables by the first two bytes.
+func (r *rules) index(n *needle, number int) {
+	bit := uint64(1) << (number % 64)
 	second := []byte{n.text[1]}
 	switch { // what match skips
 	case n.isBase64:
@@ -98,11 +100,11 @@ func (r *rules) index(n *needle) {
 	case isQuotedByBackslash(n.text[1]):
 		second = append(second, '\\')
 	}
+	r.first[n.text[0]] |= bit
 	for _, b := range second {
 		pair := [2]byte{n.text[0], b}
 		r.byPair[pair] = append(r.byPair[pair], n)
-		at := int(pair[0])<<8 | int(pair[1])
-		r.mayBegin[at/64] |= 1 << (at % 64)
+		r.second[b] |= bit
 	}
 }
 
@@ -140,17 +142,16 @@ func (r *rules) nextBeginning(text []byte, i int) int {
 	if i >= len(text) {
 		return i
 	}
-	pair := uint16(text[i])
-	for ; i+1 < len(text); i++ {
-		pair = pair<<8 | uint16(text[i+1])
-		if r.mayBegin[pair/64]&(1<<(pair%64)) != 0 {
-			return i
+	last := len(text) - 1
+	for rest := text[i:]; len(rest) > 1; rest = rest[1:] {
+		if r.first[rest[0]]&r.second[rest[1]] != 0 {
+			return len(text) - len(rest)
 		}
 	}
-	if r.first[text[i]] {
-		return i
+	if r.first[text[last]] != 0 {
+		return last
 	}
-	return i + 1
+	return len(text)
 }
 
 // match is what begins at a byte of a text.
@@ -164,7 +165,7 @@ type match struct {
 func (r *rules) matchAt(text []byte, i int) match {
 	var longest match
 	if i == len(text)-1 {
-		return match{isUnfinished: r.first[text[i]]}
+		return match{isUnfinished: r.first[text[i]] != 0}
 	}
 	for _, n := range r.byPair[[2]byte{text[i], text[i+1]}] {
 		m := n.match(text, i)
