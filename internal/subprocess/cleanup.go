@@ -28,6 +28,20 @@ const (
 	noteNamespaceGone = "nonamespace" // nothing is left in it
 )
 
+// openedBy returns the words of the notes that a note takes back; isClosing is false if it takes back none.
+func openedBy(note string) (words []string, isClosing bool) {
+	switch note {
+	case noteGroupGone:
+		return []string{noteGroupStarted}, true
+	case noteRemoved:
+		return []string{noteTempFolder, noteLimitCgroup}, true
+	case noteNamespaceGone:
+		return []string{noteNamespace}, true
+	default:
+		return nil, false
+	}
+}
+
 // RunCleanupHelper is the whole program of the cleanup helper, a process that outlives
 // the server and removes what the server leaves behind. It reads lines "WORD VALUE"
 // from in, a pipe from the server:

@@ -35,13 +35,25 @@ func (l *logBuffer) countMatches(message string) int {
 
 func newLoggingSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
 	t.Helper()
-	lines := &logBuffer{}
-	sup, err := subprocess.NewSupervisor(subprocess.Config{
-		CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}, Log: slog.New(slog.NewTextHandler(lines, nil)),
-	})
-	require.NoError(t, err)
+	sup, lines := newUnclosedSupervisor(t)
 	t.Cleanup(func() { require.NoError(t, sup.Close()) })
 	return sup, lines
+}
+
+// newUnclosedSupervisor returns a supervisor, which the caller must close, and its log.
+func newUnclosedSupervisor(t *testing.T) (*subprocess.Supervisor, *logBuffer) {
+	t.Helper()
+	lines := &logBuffer{}
+	return newSupervisorWithHelper(t, lines, os.Args[0], subprocesstest.CleanupHelperArg), lines
+}
+
+// newSupervisorWithHelper returns a supervisor with a command as its cleanup helper. The caller must close
+// it.
+func newSupervisorWithHelper(t *testing.T, lines *logBuffer, helper ...string) *subprocess.Supervisor {
+	t.Helper()
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: helper, Log: slog.New(slog.NewTextHandler(lines, nil))})
+	require.NoError(t, err)
+	return sup
 }
 
 // If one subprocess could not start in a cgroup, later ones still get cgroups. This

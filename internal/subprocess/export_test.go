@@ -7,6 +7,13 @@ func RemoveCgroupTree(root string) error { return removeCgroupTree(root) }
 // CgroupDir returns the folder of the server's cgroup; empty if there is none.
 func (s *Supervisor) CgroupDir() string { return s.cgroups.root }
 
+// HelperPID returns the process id of the cleanup helper.
+func (s *Supervisor) HelperPID() int {
+	s.helperMu.Lock()
+	defer s.helperMu.Unlock()
+	return s.helper.Process.Pid
+}
+
 // RemoveTree and RemoveStubbornFolder export removeTree and removeStubbornFolder, which remove a folder
 // with everything in it.
 var (

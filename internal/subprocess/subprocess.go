@@ -30,6 +30,8 @@
 //   - The server is killed with SIGKILL: subprocesses see the end of their socket, and
 //     the cleanup helper kills every process group and cgroup and removes the
 //     temporary folders. See [RunCleanupHelper].
+//   - The cleanup helper dies, or does not read for 2 s, for instance because it was stopped:
+//     another one takes its place.
 //   - The kernel pool's process, which forks kernels, dies: forked kernels live on, but
 //     their exit status is unknown (Exit.StatusUnknown). They are killed when they are stopped.
 //
@@ -43,15 +45,18 @@ package subprocess
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -86,11 +91,13 @@ type Supervisor struct {
 	guard          *peers.Guard
 	hasUncontained atomic.Bool // a subprocess was started without a cgroup
 
-	helper *exec.Cmd
+	helperCommand []string
 
 	helperMu   sync.Mutex
-	helperPipe io.WriteCloser // the cleanup helper's standard input
-	helperGone bool           // writing to it has failed, and this was logged
+	helper     *exec.Cmd
+	helperPipe *os.File        // the cleanup helper's standard input
+	helperGone bool            // there is none: another could not be started, or the supervisor is closed
+	openNotes  map[string]bool // the lines that a new cleanup helper must get: what exists outside this process
 
 	liveMu sync.Mutex
 	live   map[*Process]bool // started and not stopped
@@ -125,13 +132,14 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, lock: lock, live: map[*Process]bool{}, loggedFailures: map[string]bool{}}
+	s := &Supervisor{log: log, launcher: cfg.Launcher, tempDir: dir, lock: lock, helperCommand: cfg.CleanupHelper, openNotes: map[string]bool{}, live: map[*Process]bool{}, loggedFailures: map[string]bool{}}
 	// Descriptors that a shell left open are not for subprocesses. Linux before 5.11
 	// refuses this, and subprocesses then inherit them.
 	_ = unix.CloseRange(firstExtraFD, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
-	if err := s.startCleanupHelper(cfg.CleanupHelper); err != nil {
+	if err := s.startCleanupHelper(); err != nil {
 		return nil, errors.Join(err, lock.Close(), os.RemoveAll(dir))
 	}
+	s.notifyCleanupHelper(noteTempFolder, dir)
 	s.guard = peers.ForServer(s.hasUncontained.Load)
 	s.cgroups = &cgroupTree{onRootMade: func(root string) { s.notifyCleanupHelper(noteCgroupRoot, root) }}
 	if _, err := s.cgroups.makeRootCgroup(); err != nil {
@@ -140,21 +148,21 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	return s, nil
 }
 
-func (s *Supervisor) startCleanupHelper(command []string) error {
+// startCleanupHelper starts the cleanup helper. The caller must hold helperMu, or be alone.
+func (s *Supervisor) startCleanupHelper() error {
 	in, out, err := os.Pipe()
 	if err != nil {
 		return fmt.Errorf("make the cleanup helper's pipe: %w", err)
 	}
 	defer in.Close()
-	s.helper = exec.Command(command[0], command[1:]...) //nolint:noctx // it must outlive every context
-	s.helper.Stdin = in
+	helper := exec.Command(s.helperCommand[0], s.helperCommand[1:]...) //nolint:noctx // it must outlive every context
+	helper.Stdin = in
 	// In its own session, so that Ctrl-C in the terminal does not reach it.
-	s.helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := s.helper.Start(); err != nil {
+	helper.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := helper.Start(); err != nil {
 		return errors.Join(fmt.Errorf("start the cleanup helper: %w", err), out.Close())
 	}
-	s.helperPipe = out
-	s.notifyCleanupHelper(noteTempFolder, s.tempDir)
+	s.helper, s.helperPipe = helper, out
 	return nil
 }
 
@@ -185,22 +193,74 @@ func (s *Supervisor) TempDir() string { return s.tempDir }
 // Close ends the cleanup helper, which kills subprocesses that still run, and removes
 // the temporary folder and the server's cgroup.
 func (s *Supervisor) Close() error {
+	return errors.Join(s.endHelper(), removeTree(s.tempDir), s.lock.Close(), s.cgroups.removeAll())
+}
+
+// endHelper ends the cleanup helper, if there is one, and waits until it has cleaned up. Later notes are
+// ignored.
+func (s *Supervisor) endHelper() error {
 	s.helperMu.Lock()
-	err := s.helperPipe.Close()
+	wasGone := s.helperGone
+	s.helperGone = true
 	s.helperMu.Unlock()
+	if wasGone {
+		return nil
+	}
+	err := s.helperPipe.Close()
+	_ = s.helper.Process.Signal(syscall.SIGCONT) // it may have been stopped
 	if werr := s.helper.Wait(); werr != nil {
 		err = errors.Join(err, fmt.Errorf("the cleanup helper: %w", werr))
 	}
-	return errors.Join(err, removeTree(s.tempDir), s.lock.Close(), s.cgroups.removeAll())
+	return err
 }
 
+// helperWriteTimeout is how long the cleanup helper may take to read a line.
+const helperWriteTimeout = 2 * time.Second
+
 // notifyCleanupHelper writes one line "WORD VALUE" to the cleanup helper; see
-// [RunCleanupHelper].
+// [RunCleanupHelper]. A helper that has died, or does not read, is replaced.
 func (s *Supervisor) notifyCleanupHelper(note string, value any) {
 	s.helperMu.Lock()
 	defer s.helperMu.Unlock()
-	if _, err := fmt.Fprintf(s.helperPipe, "%s %v\n", note, value); err != nil && !s.helperGone {
-		s.helperGone = true
-		s.log.Warn("the cleanup helper has died: if this server is killed, its subprocesses may stay", "error", err)
+	line := fmt.Sprintf("%s %v\n", note, value)
+	if opening, isClosing := openedBy(note); isClosing {
+		for _, word := range opening {
+			delete(s.openNotes, fmt.Sprintf("%s %v\n", word, value))
+		}
+	} else {
+		s.openNotes[line] = true
 	}
+	if s.helperGone {
+		return
+	}
+	if err := s.writeToHelper(line); err != nil {
+		s.replaceHelperLocked(err)
+	}
+}
+
+// writeToHelper writes text to the cleanup helper's pipe. It fails if the helper has died or does not
+// read within helperWriteTimeout.
+func (s *Supervisor) writeToHelper(text string) error {
+	if err := s.helperPipe.SetWriteDeadline(time.Now().Add(helperWriteTimeout)); err != nil {
+		return err
+	}
+	_, err := s.helperPipe.WriteString(text)
+	return err
+}
+
+// replaceHelperLocked kills the cleanup helper, because of err, and starts another, which gets all open notes.
+// The caller must hold helperMu.
+func (s *Supervisor) replaceHelperLocked(err error) {
+	_ = s.helper.Process.Kill()
+	_ = s.helperPipe.Close()
+	_ = s.helper.Wait()
+	startErr := s.startCleanupHelper()
+	if startErr == nil {
+		startErr = s.writeToHelper(strings.Join(slices.Sorted(maps.Keys(s.openNotes)), ""))
+	}
+	if s.helperGone = startErr != nil; s.helperGone {
+		s.log.Warn("the cleanup helper has died: if this server is killed, its subprocesses may stay", "error", errors.Join(err, startErr))
+		return
+	}
+	s.log.Warn("the cleanup helper had died or did not read; another one takes its place", "error", err)
 }
