@@ -30,10 +30,10 @@ type aiCall struct {
 
 // aiCallServer answers the ai() calls of one code block, each in a new conversation.
 type aiCallServer struct {
-	asker    *queryAnswerer // whose block it is
-	sessions sync.WaitGroup // the conversations that are at work
-	slots    chan struct{}  // has a value for each of them that is not waiting; buffer of maxConcurrentAICalls
-	cancels  map[int]context.CancelCauseFunc
+	asker    *queryAnswerer                  // whose block it is
+	sessions sync.WaitGroup                  // the conversations that are at work
+	slots    chan struct{}                   // has a value for each of them that is not waiting; buffer of maxConcurrentAICalls
+	cancels  map[int]context.CancelCauseFunc // by the number of the prompt; used by serve alone
 }
 
 // callsAI reports whether a code block can call ai(): its text has the name, or an earlier
@@ -59,14 +59,17 @@ func (t *queryAnswerer) executeBlockWithAI(ctx context.Context, code string) (pr
 		return response, runErr
 	}
 	server := &aiCallServer{asker: t, slots: make(chan struct{}, maxConcurrentAICalls), cancels: map[int]context.CancelCauseFunc{}}
+	servingCtx, stopServing := context.WithCancelCause(ctx)
 	var serving sync.WaitGroup
-	defer serving.Wait()
-	serving.Go(func() { server.serve(ctx) })
+	serving.Go(func() { server.serve(servingCtx) })
 	response, err := t.executeBlock(ctx, code)
 	if ctx.Err() == nil {
-		_, closeErr := t.callKernelModule(ctx, "close_prompts")
-		err = errors.Join(err, closeErr)
+		if _, closeErr := t.callKernelModule(ctx, "close_prompts"); closeErr != nil {
+			stopServing(closeErr) // the kernel does not end it
+		}
 	}
+	serving.Wait()
+	stopServing(nil)
 	return response, err
 }
 
@@ -82,17 +85,24 @@ func (s *aiCallServer) serve(ctx context.Context) {
 		if err != nil || result == "" || json.Unmarshal([]byte(result), &call) != nil {
 			return
 		}
-		if call.Cancelled {
-			s.cancels[call.Number](errors.New("the code no longer awaits the reply"))
-			continue
-		}
-		callCtx, cancelCall := context.WithCancelCause(ctx)
-		s.cancels[call.Number] = cancelCall
-		s.sessions.Go(func() {
-			defer cancelCall(nil)
-			s.answer(callCtx, call)
-		})
+		giveUp, isKnown := s.cancels[call.Number]
+		switch {
+		case isKnown && call.Cancelled:
+			giveUp(errors.New("the code no longer awaits the reply"))
+		case !isKnown && !call.Cancelled:
+			s.start(ctx, call)
+		} // code may have forged any other
 	}
+}
+
+// start begins the work on the prompt of an ai() call.
+func (s *aiCallServer) start(ctx context.Context, call aiCall) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.cancels[call.Number] = cancel
+	s.sessions.Go(func() {
+		defer cancel(nil)
+		s.answer(ctx, call)
+	})
 }
 
 // answer works on the prompt of an ai() call, as soon as a slot is free, and sends the kernel

@@ -50,6 +50,8 @@ class Dispatcher:
             for body in self._host.channel.receive_bodies():
                 self._handle_request(body)
             status = 0
+        except ConnectionResetError:  # the server has closed the socket with messages unread
+            status = 0
         except FramingError as error:
             os.write(2, f"kernel: {error}\n".encode())
         finally:

@@ -1,6 +1,7 @@
 """Starting and ending a kernel, and requests that are malformed or unknown."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -73,6 +74,16 @@ class TestKernelEnd(KernelTest):
         started = time.monotonic()
         self.assertEqual(self.kernel.close(), 0)
         self.assertLess(time.monotonic() - started, 2)
+
+    def test_the_end_of_the_socket_with_unread_messages_ends_the_kernel(self):
+        self.kernel.send("ping")
+        select.select([self.kernel.socket], [], [], TIMEOUT)  # the answer is there and stays unread
+        self.assertEqual(self.kernel.close(), 0)
+
+    def test_the_end_of_the_socket_ends_a_kernel_that_sends(self):
+        self.kernel.send("run_cell", cell_id="c", code="while True: print('x')")
+        self.kernel.receive_until_printed("x")
+        self.assertEqual(self.kernel.close(), 0)
 
     def test_sigterm_ends_a_busy_kernel(self):
         self.kernel.run_until_begun("print('begun')\nwhile True: pass")

@@ -115,7 +115,7 @@ class Channel:
                 self._write_frame(frame)
 
     def _write_frame(self, frame: bytes) -> None:
-        """Writes a frame to the socket. Ends the process if the socket is broken; writes nothing in a user's fork."""
+        """Writes a frame to the socket. Ends the process if the socket is closed; writes nothing in a user's fork."""
         if self.is_user_fork:
             return
         rest = memoryview(frame)
@@ -125,7 +125,8 @@ class Channel:
             except OSError as error:
                 if error.errno is None:
                     raise  # a signal handler raised it, for example TimeoutError
-                _exit(1)  # the server is gone, or the user's code closed the socket
+                is_gone = isinstance(error, (BrokenPipeError, ConnectionResetError))
+                _exit(0 if is_gone else 1)  # 0: the server has closed its end; 1: the user's code ours
 
     @property
     def is_user_fork(self) -> bool:
