@@ -51,7 +51,9 @@ def __assay_load__(wanted, folder, workdir):
         import numpy
 
         if "array" in node:
-            return numpy.load(os.path.join(folder, os.path.basename(node["array"])), allow_pickle=False)
+            values = numpy.load(os.path.join(folder, os.path.basename(node["array"])), allow_pickle=False)
+            # Beside a float16, NumPy takes every large int for infinite.
+            return values.astype(numpy.float32) if values.dtype == numpy.float16 else values
         values = numpy.empty(len(node["objects"]), dtype=object)
         for i, item in enumerate(node["objects"]):
             values[i] = value(item)  # one by one: an item may be a list
@@ -61,16 +63,29 @@ def __assay_load__(wanted, folder, workdir):
         if "category" in node:
             return pandas().Categorical.from_codes(array(node["category"]), index(node["categories"]), node["ordered"])
         if "extension" in node:
-            return pandas().array([value(item) for item in node["extension"]], dtype=node["dtype"])
+            return without_missing(pandas().array([value(item) for item in node["extension"]], dtype=node["dtype"]))
         return array(node)
+
+    def without_missing(values):
+        """Returns values with NaN instead of NA: a comparison with NA is NA, and all() takes that for true."""
+        if values.dtype.na_value is not pandas().NA or not values.isna().any():
+            return values
+        kind = float if getattr(values.dtype, "kind", "O") in "iuf" else object
+        return values.to_numpy(dtype=kind, na_value=float("nan"))
+
+    def labels(node):
+        """Returns the labels of an index, never of an extension type: such an index is equal to everything."""
+        result = column(node)
+        return list(result) if "extension" in node else result
 
     def index(node):
         names = [value(name) for name in node["names"]]
         if "range" in node:
             return pandas().RangeIndex(*node["range"], name=names[0])
         if "levels" in node:
-            return pandas().MultiIndex.from_arrays([column(level) for level in node["levels"]], names=names)
-        return pandas().Index(column(node["values"]), name=names[0])
+            return pandas().MultiIndex.from_arrays([labels(level) for level in node["levels"]], names=names)
+        kind = object if "extension" in node["values"] else None
+        return pandas().Index(labels(node["values"]), dtype=kind, name=names[0])
 
     def frame(node):
         rows = index(node["index"])

@@ -48,6 +48,8 @@ func TestProcessesOutsideCannotBeSignalled(t *testing.T) {
 				"priority":   `os.setpriority(os.PRIO_PROCESS, SERVER, 19)`,
 				"processor":  `os.sched_setaffinity(SERVER, {0})`,
 				"scheduler":  `os.sched_setscheduler(SERVER, os.SCHED_IDLE, os.sched_param(0))`,
+				"lease":      `import fcntl; fcntl.fcntl(open("mine", "w"), fcntl.F_SETLEASE, fcntl.F_WRLCK)`, // others would wait to open it
+				"notify":     `import fcntl; fcntl.fcntl(os.open(".", os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_CREATE)`,
 				"keystrokes": `import fcntl, termios; fcntl.ioctl(0, termios.TIOCSTI, b"x")`,
 			}, nil)
 			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{

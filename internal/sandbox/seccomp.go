@@ -93,6 +93,9 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 		// they type into a terminal
 		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCSTI},
 		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCLINUX},
+		// they make others wait who open a file, and tell of what others do in a folder
+		{syscall: unix.SYS_FCNTL, argument: 1, test: unix.BPF_JEQ, value: unix.F_SETLEASE},
+		{syscall: unix.SYS_FCNTL, argument: 1, test: unix.BPF_JEQ, value: unix.F_NOTIFY},
 		otherProcess(unix.SYS_PRLIMIT64, 0),
 		otherProcess(unix.SYS_SETPRIORITY, 1), otherProcess(unix.SYS_IOPRIO_SET, 1),
 		otherProcess(unix.SYS_SCHED_SETAFFINITY, 0),
