@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -13,6 +14,9 @@ import (
 // kernelCheckTimeout is the time that all probes of a kernel_check, or its code, have
 // together.
 const kernelCheckTimeout = time.Minute
+
+// maxShownValueBytes is how much of a value that is neither true nor false the reasoning has.
+const maxShownValueBytes = 200
 
 // gradeKernelCheck checks the state of the kernel, with or without an answer: by
 // probes, which are expressions with demands on their values, or by code that must
@@ -44,7 +48,7 @@ func gradeKernelCheck(ctx context.Context, config *pyvalue.Object, in Input) (Re
 	if why := whyNotData(check.code); why != "" {
 		return Result{}, &pyvalue.Error{Kind: "not_data", Text: why}
 	}
-	return gradeByCheckCode(ctx, check.code, kernel)
+	return gradeByCheckCode(ctx, check.code, kernel, in.Notebook == nil || in.Notebook.Language == "python")
 }
 
 // kernelCheck is the config of a kernel_check.
@@ -94,7 +98,7 @@ func readKernelCheckConfig(config *pyvalue.Object) (check kernelCheck, err error
 
 // gradeByCheckCode runs the code of a kernel_check in the kernel and returns the
 // result. What the code prints becomes the reasoning.
-func gradeByCheckCode(ctx context.Context, code string, kernel Kernel) (Result, error) {
+func gradeByCheckCode(ctx context.Context, code string, kernel Kernel, isPython bool) (Result, error) {
 	done, err := executeInKernel(ctx, kernel, code)
 	if err != nil {
 		return Result{}, err
@@ -105,6 +109,8 @@ func gradeByCheckCode(ctx context.Context, code string, kernel Kernel) (Result, 
 		r.addFailure("the check raised\n" + strings.TrimRight(done.Exception, "\n"))
 	case isFalseRepr(done.Result):
 		r.addFailure("the last value of the check is " + done.Result)
+	case isPython && !pythonScalarRepr.MatchString(done.Result):
+		r.addFailure("the last value of the check is neither true nor false: " + clipMiddleOfText(done.Result, maxShownValueBytes) + "; a comparison of arrays needs .all()")
 	}
 	result := r.binaryResult()
 	if printed := strings.TrimSpace(done.Stdout); printed != "" {
@@ -112,6 +118,11 @@ func gradeByCheckCode(ctx context.Context, code string, kernel Kernel) (Result, 
 	}
 	return result, nil
 }
+
+// pythonScalarRepr matches the repr of what the code of a check may have as its last value, if it is not
+// false: nothing (for None), true, a number or a string. An array or a missing value is what a comparison
+// with such a value is; it says nothing.
+var pythonScalarRepr = regexp.MustCompile(`^(|True|np\.True_|[-+]?[0-9][-+0-9.eE]*|'.*'|".*")$`)
 
 // isFalseRepr reports whether a repr is that of false in Python, in old and new numpy,
 // or nil in Lisp.

@@ -247,6 +247,10 @@ func TestCodeCheck(t *testing.T) {
 		{"print('n is', n)\nn == 3", "pass", "n is 3"},
 		{"n == 4", "fail", "Kernel check: FAIL\n\nFailures:\n- the last value of the check is False"},
 		{"print('n is', n)\nn == 4", "fail", "n is 3\n\nthe last value of the check is False"},
+		{"'same' if n == 3 else 'other'", "pass", "Kernel check: PASS"},
+		{"[n] == [4], 'neither'", "fail", "Kernel check: FAIL\n\nFailures:\n- the last value of the check is neither true nor false: (False, 'neither'); a comparison of arrays needs .all()"},
+		{"class A:\n    __repr__ = lambda _: '<NA>'\nA()", "fail", "Kernel check: FAIL\n\nFailures:\n- the last value of the check is neither true nor false: <NA>"},
+		{"class A:\n    __repr__ = lambda _: 'array([False])'\nA()", "fail", "Kernel check: FAIL\n\nFailures:\n- the last value of the check is neither true nor false: array([False])"},
 		{"print('looking')\nassert n == 4, f'n is {n}'", "fail", "looking\n\nthe check raised\nTraceback"},
 		{"n ==", "fail", "Kernel check: FAIL\n\nFailures:\n- the check raised\nTraceback"},
 	} {
