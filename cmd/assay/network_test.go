@@ -57,8 +57,8 @@ func TestNetworkOfRun(t *testing.T) {
 }
 
 // A process that the first kernel has left behind cannot feed the one in which the notebook is run again,
-// even if the case opens the network: it is frozen meanwhile.
-func TestRerunFreezesTheFirstKernel(t *testing.T) {
+// even if the case opens the network: it is gone by then, and with it the locks that it held.
+func TestRerunEndsTheFirstKernel(t *testing.T) {
 	t.Parallel()
 	probe, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -66,38 +66,53 @@ func TestRerunFreezesTheFirstKernel(t *testing.T) {
 	require.NoError(t, err)
 	address := `("127.0.0.1", ` + port + ")"
 	require.NoError(t, probe.Close())
-	feeder := "import os, socket\nlistener = socket.create_server(" + address + ")\n" +
-		"if os.fork() == 0:\n    os.setsid()\n    while True:\n        fed, _ = listener.accept()\n        fed.sendall(b'45')\n        fed.close()"
-	asker := "import socket\nconnection = socket.create_connection(" + address + ", 2)\nprint(connection.recv(2).decode())"
-	call := func(name string, input jsonObject) jsonObject {
-		return jsonObject{"content": []any{jsonObject{"type": "tool_use", "name": name, "input": input}}}
-	}
-	body, err := json.Marshal(jsonObject{
-		"id": "fed", "task": "t", "network": "on",
-		"oracle": jsonObject{"turns": []any{
-			call("execute_code", jsonObject{"code": feeder}),
-			call("create_cell", jsonObject{"position": 0, "source": asker, "auto_run": true}),
-			call("submit_response", jsonObject{"summary": "<EVAL_ANSWER>45</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}),
-		}},
-		"graders": []any{
-			jsonObject{"type": "notebook_check", "config": jsonObject{"must_use": []string{"socket"}, "must_run_clean": true}},
-			jsonObject{"type": "kernel_check", "config": jsonObject{"probes": []any{jsonObject{"expr": "1 + 1", "equals": 2}}}}, // it runs again
+	for name, script := range map[string]struct{ feeder, asker, again string }{
+		"socket": {
+			feeder: "import os, socket\nlistener = socket.create_server(" + address + ")\n" +
+				"if os.fork() == 0:\n    os.setsid()\n    while True:\n        fed, _ = listener.accept()\n        fed.sendall(b'45')\n        fed.close()",
+			asker: "import socket\nconnection = socket.create_connection(" + address + ", 2)\nprint(connection.recv(2).decode())",
+			again: "ConnectionRefusedError",
 		},
-	})
-	require.NoError(t, err)
-	dir := t.TempDir()
-	file, out := writeFile(t, filepath.Join(dir, "fed.json"), string(body)), filepath.Join(dir, "run")
-	line := runAssay(t, "run", file, "--agent", "oracle", "--quiet", "--out", out)
-	require.Contains(t, line, "FAIL 0/1")
-	lines, err := os.ReadFile(filepath.Join(out, "attempts.jsonl"))
-	require.NoError(t, err)
-	require.Contains(t, string(lines), `"outcome":"completed"`)
-	require.Contains(t, string(lines), `"score":0.75`, "the kernel check has passed, and one of two demands on the notebook")
-	attempt := filepath.Join(out, "attempts", "0001-fed-e1-t1")
-	fed, err := os.ReadFile(filepath.Join(attempt, "notebook.ipynb"))
-	require.NoError(t, err)
-	require.Contains(t, string(fed), `"45\n"`)
-	again, err := os.ReadFile(filepath.Join(attempt, "rerun.ipynb"))
-	require.NoError(t, err)
-	require.Contains(t, string(again), "TimeoutError")
+		"lock": {
+			feeder: "import fcntl, os, wave\nif os.fork() == 0:\n    os.setsid()\n    locked = open(wave.__file__)\n    fcntl.flock(locked, fcntl.LOCK_SH)\n    import signal\n    open('locked', 'w').close()\n    signal.pause()\n" +
+				"while not os.path.exists('locked'): pass",
+			asker: "import fcntl, wave\nsocket = open(wave.__file__)\ntry:\n    fcntl.flock(socket, fcntl.LOCK_EX | fcntl.LOCK_NB)\n    print('free')\nexcept BlockingIOError:\n    print('45')",
+			again: `"free\n"`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			call := func(name string, input jsonObject) jsonObject {
+				return jsonObject{"content": []any{jsonObject{"type": "tool_use", "name": name, "input": input}}}
+			}
+			body, err := json.Marshal(jsonObject{
+				"id": "fed", "task": "t", "network": "on",
+				"oracle": jsonObject{"turns": []any{
+					call("execute_code", jsonObject{"code": script.feeder}),
+					call("create_cell", jsonObject{"position": 0, "source": script.asker, "auto_run": true}),
+					call("submit_response", jsonObject{"summary": "<EVAL_ANSWER>45</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}),
+				}},
+				"graders": []any{
+					jsonObject{"type": "notebook_check", "config": jsonObject{"must_use": []string{"socket"}, "must_run_clean": true}},
+					jsonObject{"type": "kernel_check", "config": jsonObject{"probes": []any{jsonObject{"expr": "1 + 1", "equals": 2}}}}, // it comes first
+				},
+			})
+			require.NoError(t, err)
+			dir := t.TempDir()
+			file, out := writeFile(t, filepath.Join(dir, "fed.json"), string(body)), filepath.Join(dir, "run")
+			line := runAssay(t, "run", file, "--agent", "oracle", "--quiet", "--out", out)
+			require.Contains(t, line, "FAIL 0/1")
+			lines, err := os.ReadFile(filepath.Join(out, "attempts.jsonl"))
+			require.NoError(t, err)
+			require.Contains(t, string(lines), `"outcome":"completed"`)
+			require.Contains(t, string(lines), `"score":0.75`, "the kernel check has passed, and one of two demands on the notebook")
+			attempt := filepath.Join(out, "attempts", "0001-fed-e1-t1")
+			fed, err := os.ReadFile(filepath.Join(attempt, "notebook.ipynb"))
+			require.NoError(t, err)
+			require.Contains(t, string(fed), `"45\n"`)
+			again, err := os.ReadFile(filepath.Join(attempt, "rerun.ipynb"))
+			require.NoError(t, err)
+			require.Contains(t, string(again), script.again)
+		})
+	}
 }

@@ -83,7 +83,10 @@ func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
 		a.setHarnessError("the graders' input could not be prepared: " + err.Error())
 		return
 	}
-	a.setGradingVerdict(grading.GradeAll(ctx, a.job.Case.Graders, in))
+	// A kernel is dead after a limit because it went on filling the disk or the trace.
+	isKernelLostByAgent := a.agentKilledKernel || a.result.Outcome == runs.OutcomeLimit && !a.session.IsKernelAlive()
+	results, passed, score := grading.GradeAll(ctx, a.job.Case.Graders, in)
+	a.setGradingVerdict(results, passed, score, isKernelLostByAgent)
 }
 
 // removeWorkdirCopy removes the copy of the working folder. A failure is only logged.
@@ -95,12 +98,10 @@ func (a *attempt) removeWorkdirCopy(dir string) {
 
 // setGradingVerdict writes passed, score and the result of each grader into the attempt's
 // result. If a grader has failed, there is no verdict but the failure; except that a dead kernel is
-// the agent's fault if its code has killed it. If a result cannot be encoded the outcome becomes
+// the agent's fault if isKernelLostByAgent. If a result cannot be encoded the outcome becomes
 // harness_error.
-func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score float64) {
+func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score float64, isKernelLostByAgent bool) {
 	a.result.Passed, a.result.Score = &passed, &score
-	// A kernel is dead after a limit because it went on filling the disk or the trace.
-	isKernelLostByAgent := a.agentKilledKernel || a.result.Outcome == runs.OutcomeLimit && !a.session.IsKernelAlive()
 	for _, result := range results {
 		kind := result.FailureKind()
 		if kind == grading.ErrorKindKernel && isKernelLostByAgent {

@@ -33,11 +33,19 @@ const rerunFileName = "rerun.ipynb"
 // the same sandbox as the first one and a new working folder with the case's files; widgets
 // have their initial values. Each cell has the cell limit; all cells together have the wall
 // limit and the disk limit, after which the kernel is killed. In outputs, paths of the new
-// working folder are replaced by those of the first one. Meanwhile the first kernel is frozen, so
-// that it cannot give the new one what the cells do not make. It fails if the kernel cannot be started,
+// working folder are replaced by those of the first one. Before, the first kernel is killed, and
+// meanwhile its working folder is hidden, so that neither can give the new one what the cells do not make:
+// even a kernel that stands still holds locks. It fails if the kernel cannot be started,
 // the setup fails, or a file cannot be written; a cell that fails is no error.
 func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (result *grading.Notebook, err error) {
-	defer a.session.FreezeKernel()()
+	if err := a.session.KillKernel(); err != nil {
+		return nil, err
+	}
+	show, err := a.session.HideWorkdir()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, show()) }()
 	timeout := secondsToDuration(cmp.Or(a.limits.WallTimeoutS, DefaultLimits().WallTimeoutS))
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the cells had %v in total", timeout))
 	defer cancel()

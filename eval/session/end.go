@@ -2,7 +2,11 @@ package session
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -40,6 +44,31 @@ func (s *Session) KillChildren() {
 	if err := s.StopAgent(atOnce); err != nil {
 		s.log.Warn("the agent could not be killed", "error", err)
 	}
+}
+
+// KillKernel kills the kernel with every process that it started, and waits until all are gone. It does
+// nothing if there is no kernel. An error says that a process may be left.
+func (s *Session) KillKernel() error {
+	atOnce, cancel := context.WithCancel(context.Background())
+	cancel()
+	return s.stopKernel(atOnce)
+}
+
+// HideWorkdir moves the working folder to a place that nobody can guess, until show is called. Nothing that
+// uses it may run meanwhile. It fails if the folder cannot be moved.
+func (s *Session) HideWorkdir() (show func() error, err error) {
+	dir, err := s.supervisor.MkdirTemp(s.cfg.WorkdirRoot, "hidden-")
+	if err != nil {
+		return nil, fmt.Errorf("hide the working folder: %w", err)
+	}
+	hidden := filepath.Join(dir, rand.Text())
+	if err := os.Rename(s.workdir, hidden); err != nil {
+		return nil, errors.Join(fmt.Errorf("hide the working folder: %w", err), s.supervisor.RemoveAll(dir))
+	}
+	return func() error {
+		err := os.Rename(hidden, s.workdir)
+		return errors.Join(err, s.supervisor.RemoveAll(dir))
+	}, nil
 }
 
 // FreezeKernel keeps the kernel and everything that it has started from running until thaw is called.

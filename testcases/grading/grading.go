@@ -211,16 +211,25 @@ func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 // results passed, and the score is their mean. Without graders passed is false and the
 // score 0.
 func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, passed bool, score float64) {
+	results = make([]Result, len(specs))
+	for _, mayRunNotebook := range []bool{false, true} {
+		for i, spec := range specs {
+			if spec.mayRunNotebook() == mayRunNotebook {
+				results[i] = Grade(ctx, spec, in)
+				results[i].Spec = spec.Digest()
+			}
+		}
+	}
 	passed = len(specs) > 0
-	for _, spec := range specs {
-		result := Grade(ctx, spec, in)
-		result.Spec = spec.Digest()
-		results = append(results, result)
+	for _, result := range results {
 		passed = passed && result.Passed
 		score += result.Score
 	}
 	return results, passed, score / float64(max(1, len(specs)))
 }
+
+// mayRunNotebook reports whether the grader may call [Input.Rerun], which may end the agent's kernel.
+func (s Spec) mayRunNotebook() bool { return s.Type == "notebook_check" }
 
 // configObject returns the config of a grader as an object; nil becomes an empty
 // object. Another kind of value is an error.
