@@ -110,6 +110,7 @@ func (w *completionWatcher) readAgentAction(e *trace.Entry) *watcherVerdict {
 		w.actions[e.TxID] = earlier
 	default:
 		w.actions[e.TxID] = agentAction{name: e.Action, isRun: isRunAction(e)}
+		w.hasRunCode = w.hasRunCode || isRunAction(e) || e.Action == protocol.TypeExecuteCode
 	}
 	if limit := w.limits.MaxActions; limit > 0 && w.counts.usage.Actions > limit {
 		return limitVerdict("actions", limit, w.counts.usage.Actions)

@@ -162,7 +162,7 @@ type attempt struct {
 	markedFiles       int                      // files of the case that have the completion marker
 	forbiddenLinks    int                      // links in the working folder to what code in the kernel may not read
 	rerunEnforced     []func() map[string]bool // Enforced of each kernel that ran the notebook again
-	agentKilledKernel bool                     // the kernel died while it ran the agent's code
+	agentKilledKernel bool                     // the kernel died, and the agent's code is the cause
 }
 
 // Run makes one attempt and returns its result, in which only the name of the run is missing.

@@ -2,12 +2,14 @@ package attempt
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/protocol"
+	"assay/internal/subprocess"
 	"assay/internal/trace"
 	"assay/router"
 )
@@ -146,19 +148,34 @@ func (w *completionWatcher) readPeerEnded(e *trace.Entry) *watcherVerdict {
 }
 
 // kernelEndVerdict returns the verdict kernel_exit. Its detail is kernelDiedInAgentCode if a
-// cell or an execute_code of the agent was running, and otherwise empty.
+// cell or an execute_code of the agent was running, kernelDiedAfterAgentCode if one had run before, and
+// otherwise empty.
 func (w *completionWatcher) kernelEndVerdict() *watcherVerdict {
 	ranAgentCode := len(w.cells) > 0
 	for _, action := range w.actions {
 		ranAgentCode = ranAgentCode || action.name == protocol.TypeExecuteCode
 	}
 	w.cells = map[string]cellRuns{}
-	if ranAgentCode {
+	switch {
+	case ranAgentCode:
 		return &watcherVerdict{outcome: runs.OutcomeKernelExit, detail: kernelDiedInAgentCode}
+	case w.hasRunCode:
+		return &watcherVerdict{outcome: runs.OutcomeKernelExit, detail: kernelDiedAfterAgentCode}
 	}
 	return &watcherVerdict{outcome: runs.OutcomeKernelExit}
 }
 
-// kernelDiedInAgentCode is the detail of the outcome kernel_exit if the kernel died while it
-// ran the agent's code. Such an attempt is graded, because the failure is the agent's.
-const kernelDiedInAgentCode = "while it ran the agent's code"
+// Details of the outcome kernel_exit. Such an attempt is graded, because the failure is the agent's; but
+// after the agent's code, a SIGKILL may have come from outside.
+const (
+	kernelDiedInAgentCode    = "while it ran the agent's code"
+	kernelDiedAfterAgentCode = "after it had run the agent's code"
+)
+
+// isKernelKilledByAgent reports whether the end of the kernel, with err, is the agent's fault. detail is that
+// of the watcher's verdict.
+func isKernelKilledByAgent(detail string, err error) bool {
+	exit, hasDied := errors.AsType[*subprocess.ExitError](err)
+	mayBeFromOutside := hasDied && exit.Exit.Signal == "SIGKILL" && !exit.Exit.OutOfMemory
+	return detail == kernelDiedInAgentCode || detail == kernelDiedAfterAgentCode && !mayBeFromOutside && !errors.Is(err, trace.ErrCannotWrite)
+}

@@ -59,6 +59,7 @@ type completionWatcher struct {
 	cells            map[string]cellRuns    // by id: cells with an open run
 	isKernelReplaced bool                   // the kernel is being killed, or has ended, and a new one is to start
 	actions          map[string]agentAction // by tx_id: actions of the agent without an answer
+	hasRunCode       bool                   // the agent has had the kernel run code
 	lastRunAction    string                 // name of the action of the agent that ran a cell last; empty: none
 
 	taskSentAt     time.Time // when the agent got its task; zero: not yet

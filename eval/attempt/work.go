@@ -71,10 +71,10 @@ func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 	case runs.OutcomeAgentExit:
 		v = agentExitVerdict(a.session.AgentError())
 	case runs.OutcomeKernelExit:
-		a.agentKilledKernel = v.detail == kernelDiedInAgentCode
+		when := v.detail
 		v = kernelExitWatcherVerdict(a.session.KernelError())
-		if a.agentKilledKernel {
-			v.detail += " (" + kernelDiedInAgentCode + ")"
+		if a.agentKilledKernel = isKernelKilledByAgent(when, a.session.KernelError()); a.agentKilledKernel {
+			v.detail += " (" + when + ")"
 		}
 	default:
 	}

@@ -42,7 +42,11 @@ func (a *attempt) copyWorkdir(ctx context.Context, dir string) error {
 	if a.limits.MaxDiskBytes > 0 {
 		c.bytesLeft = a.limits.MaxDiskBytes + a.dataFileBytes()
 	}
-	if err := c.copyTo(ctx, dir); err != nil {
+	err := a.session.OpenWorkdir()
+	if err == nil {
+		err = c.copyTo(ctx, dir)
+	}
+	if err != nil {
 		return fmt.Errorf("copy the working folder: %w", err)
 	}
 	return nil

@@ -54,6 +54,10 @@ func (s *Session) KillKernel() error {
 	return s.stopKernel(atOnce)
 }
 
+// OpenWorkdir gives the server the right to read and to move the working folder, which code in the kernel
+// may have taken away. It fails if the folder does not exist.
+func (s *Session) OpenWorkdir() error { return os.Chmod(s.workdir, 0o700) }
+
 // HideWorkdir moves the working folder to a place that nobody can guess, until show is called. Nothing that
 // uses it may run meanwhile. It fails if the folder cannot be moved.
 func (s *Session) HideWorkdir() (show func() error, err error) {
@@ -62,7 +66,11 @@ func (s *Session) HideWorkdir() (show func() error, err error) {
 		return nil, fmt.Errorf("hide the working folder: %w", err)
 	}
 	hidden := filepath.Join(dir, rand.Text())
-	if err := os.Rename(s.workdir, hidden); err != nil {
+	err = s.OpenWorkdir()
+	if err == nil {
+		err = os.Rename(s.workdir, hidden)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("hide the working folder: %w", err), s.supervisor.RemoveAll(dir))
 	}
 	return func() error {
