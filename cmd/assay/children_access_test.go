@@ -108,7 +108,11 @@ func TestServe_RefusesEveryRequestOfChildren(t *testing.T) {
 	c := s.connectView(t, "default")
 	c.runNewCell(t, 0, program)
 	c.agent.awaitItem(t, "the end of the code", hasTypeAndText("kernel_stdio", "END"))
-	_, printed := s.get(t, "/api/sessions/default/trace?type=kernel_stdio&token="+s.token)
+	printed := ""
+	awaitCondition(t, "the trace file does not have the end", func() bool {
+		_, printed = s.get(t, "/api/sessions/default/trace?type=kernel_stdio&token="+s.token)
+		return strings.Contains(printed, "END")
+	})
 	require.Equal(t, 4, strings.Count(printed, "REFUSED"), printed)
 	require.NotContains(t, printed, "LEAK")
 	_, forbidden := s.get(t, "/api/sessions/default/trace?type=forbidden&token="+s.token)
