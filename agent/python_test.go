@@ -6,10 +6,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"assay/internal/subprocess/subprocesstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{readyRole: runReadyAgent, launchRole: subprocesstest.RunSandboxLauncher})
+}
 
 // TestPythonSDK runs the Python tests of python/assay_agent.py.
 func TestPythonSDK(t *testing.T) {

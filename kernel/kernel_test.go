@@ -22,7 +22,12 @@ import (
 	"assay/kernel"
 )
 
-func TestMain(m *testing.M) { subprocesstest.RunTestsOrRole(m, nil) }
+// launcherRole is the role of the test binary that runs the sandbox's launcher.
+const launcherRole = "launch"
+
+func TestMain(m *testing.M) {
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{launcherRole: subprocesstest.RunSandboxLauncher})
+}
 
 // testKernel is a running Python kernel with its working folder.
 type testKernel struct {

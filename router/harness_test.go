@@ -107,6 +107,9 @@ func (h *harness) attachListeningPeer(command string) {
 	case "serving-kernel":
 		name = "kernel"
 		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{Requests: []string{"get_global"}})
+	case "plotting-kernel":
+		name = "kernel"
+		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{Requests: []string{"get_plot_data"}})
 	case "holder":
 		a.peer, err = h.router.AttachHolder(ours, number, "1", runID)
 	case "console":
@@ -142,6 +145,9 @@ func (h *harness) attachUnreadPeer(name string) {
 		a.peer, err = h.router.AttachAgent(ours)
 	case "kernel":
 		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{})
+	case "plotting-kernel":
+		name = "kernel"
+		a.peer, err = h.router.AttachKernel(ours, protocol.Ready{Requests: []string{"get_plot_data"}})
 	case "holder":
 		a.peer, err = h.router.AttachHolder(ours, 1, "1", 0)
 	case "console":

@@ -19,7 +19,7 @@ import (
 // what each peer was sent, then the new entries of the trace. With -update the
 // files are rewritten. The commands:
 //
-//	> attach agent|kernel|old-kernel|serving-kernel|holder|console|console2|view|document [NUMBER]
+//	> attach agent|kernel|old-kernel|serving-kernel|plotting-kernel|holder|console|console2|view|document [NUMBER]
 //	> agent|kernel|holder|console|console2|view {message}
 //	> end agent|kernel|holder|console
 //	> wait 8s

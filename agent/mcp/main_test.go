@@ -3,7 +3,9 @@ package mcp_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"assay/internal/subprocess/subprocesstest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{"agent": runAgentProcess, "client": runClientProcess})
+}

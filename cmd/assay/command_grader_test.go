@@ -26,7 +26,7 @@ func TestCommandGraderThatDisappears(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			program := writeFile(t, filepath.Join(dir, "check.sh"), "#!/bin/sh\n"+ending+"\n"+`echo '{"passed": true}'`+"\n")
-			require.NoError(t, os.Chmod(program, 0o700)) //nolint:gosec // a program
+			require.NoError(t, os.Chmod(program, 0o700))
 			file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "a", "task": "t", "oracle": {"cells": ["1"], "answer": 1}, "graders": [{"type": "command", "config": {"argv": ["./check.sh"]}}]}`)
 			out := filepath.Join(dir, "run")
 			cmd := exec.CommandContext(t.Context(), "assay", "run", file, "--agent", "oracle", "-j", "1", "--epochs", "2", "--out", out)

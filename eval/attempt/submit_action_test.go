@@ -9,7 +9,7 @@ import (
 )
 
 // A submit_response action with the marker is no sign of tampering. The marker in the params of another
-// action beside it is one, wherever it comes and however often the params have it.
+// action beside it is one, before or after the submission, however often the params have it.
 func TestMarkerBesideASubmitAction(t *testing.T) {
 	t.Parallel()
 	const (
@@ -25,6 +25,7 @@ func TestMarkerBesideASubmitAction(t *testing.T) {
 		"alone, without a tx": {[]string{strings.Replace(submitAction, `,"tx_id":"t9"`, "", 1)}, 0},
 		"marked action first": {[]string{markedAction, frameRunRefused, submitAction, submitAnswer}, 1},
 		"marked in between":   {[]string{markedAction, submitAction, frameRunRefused, submitAnswer}, 1},
+		"marked action last":  {[]string{submitAction, strings.Replace(markedAction, "edit_cell", "get_context", 1), submitAnswer, frameRunRefused}, 1}, // a change would count too
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -56,7 +56,7 @@ func (s *Session) KillKernel() error {
 
 // OpenWorkdir gives the server the right to read and to move the working folder, which code in the kernel
 // may have taken away. It fails if the folder does not exist.
-func (s *Session) OpenWorkdir() error { return os.Chmod(s.workdir, 0o700) }
+func (s *Session) OpenWorkdir() error { return os.Chmod(s.workdir, 0o700) } //nolint:gosec // it is a folder
 
 // HideWorkdir moves the working folder to a place that nobody can guess, until show is called. Nothing that
 // uses it may run meanwhile. It fails if the folder cannot be moved.

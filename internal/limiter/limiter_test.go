@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"assay/internal/limiter"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // socketEnvVar is an environment variable that holds the path of a limiter's socket. If
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		_, _ = os.Stdout.Write([]byte{1})
 		select {}
 	}
-	goleak.VerifyTestMain(m)
+	subprocesstest.RunTestsOrRole(m, nil)
 }
 
 // startLimiter starts a limiter, closes it when the test ends, and returns the path of

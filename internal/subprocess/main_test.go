@@ -43,6 +43,8 @@ func playRole(role string) int {
 		return playServer()
 	case "caller":
 		return playConnectBack(os.Args[len(os.Args)-1])
+	case "removes a tree with few descriptors":
+		return playRemoveTree(os.Args[len(os.Args)-1])
 	case "forking parent":
 		return playForkingParent()
 	case "server without pidfd":
@@ -96,20 +98,30 @@ func playRole(role string) int {
 		writeFlood()
 		ready()
 		return playEcho(conn)
-	case "leaves processes": // one in its process group and one outside of it
-		for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
-			grandchild := exec.Command("sleep", "600")
-			grandchild.SysProcAttr = attr
-			grandchild.Stdout = os.Stdout // so that it holds the pipe
-			if err := grandchild.Start(); err != nil {
-				return 102
-			}
-			fmt.Println(grandchild.Process.Pid)
-		}
+	case "leaves processes":
+		return playLeavesProcesses(conn, ready)
+	case "leaves processes when asked":
 		ready()
-		return playEcho(conn)
+		_, _ = conn.Read()
+		return playLeavesProcesses(conn, ready)
 	}
 	return 0
+}
+
+// playLeavesProcesses starts two processes, one in its process group and one outside of it, prints their
+// ids, calls ready and runs playEcho.
+func playLeavesProcesses(conn protocol.Conn, ready func()) int {
+	for _, attr := range []*syscall.SysProcAttr{{}, {Setsid: true}} {
+		grandchild := exec.Command("sleep", "600")
+		grandchild.SysProcAttr = attr
+		grandchild.Stdout = os.Stdout // so that it holds the pipe
+		if err := grandchild.Start(); err != nil {
+			return 102
+		}
+		fmt.Println(grandchild.Process.Pid)
+	}
+	ready()
+	return playEcho(conn)
 }
 
 // playConnectBack connects to the server's Unix socket, sends a ready message and runs

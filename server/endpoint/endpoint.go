@@ -41,21 +41,22 @@ func RegisterNotFound(mux *http.ServeMux) {
 }
 
 // Handler adapts handler to net/http. It answers an error that handler returns
-// with a [Problem], unless the client has disconnected:
+// with a [Problem]:
 //
 //   - an error of [StatusErrorf] with the status given there
 //   - an error that wraps [runs.ErrNotFound], or is ENAMETOOLONG, with 404
-//   - any other error with 500; such errors are also logged as warnings
+//   - any other error with 500, and logs it as a warning, unless the client has disconnected
 func Handler(log *slog.Logger, handler HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := handler(w, r)
 		var withStatus *statusError
 		switch {
-		case err == nil || r.Context().Err() != nil:
+		case err == nil:
 		case errors.As(err, &withStatus):
 			WriteProblem(w, withStatus.status, err.Error())
 		case errors.Is(err, runs.ErrNotFound), errors.Is(err, syscall.ENAMETOOLONG):
 			WriteProblem(w, http.StatusNotFound, err.Error())
+		case r.Context().Err() != nil: // the client has disconnected
 		default:
 			log.Warn("request failed", "path", r.URL.Path, "error", err)
 			WriteProblem(w, http.StatusInternalServerError, err.Error())
