@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -112,7 +113,11 @@ func runProbe(ctx context.Context, name string, args ...string) (stdout []byte, 
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, fmt.Errorf("it has not ended within %v", probeTimeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// If this process is killed, the program is, too: it would go on to write the kernel's compiled modules
+	// into a folder that is removed. Linux sends the signal when the thread that has started it ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	var errors strings.Builder

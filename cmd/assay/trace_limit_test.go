@@ -22,11 +22,11 @@ func TestTraceLimitFlag(t *testing.T) {
 		require.Len(t, attempts, 1)
 		return attempts[0]
 	}
-	const flood = "for n in range(1600): display({'text/plain': str(n) + 'x' * 10_000}, raw=True)" // 16 MB
-	limited := run("limited", flood, "--trace-limit", "4MiB")
+	const flood = "for n in range(200): display({'text/plain': str(n) + 'x' * 10_000}, raw=True)" // 2 MB
+	limited := run("limited", flood, "--trace-limit", "1MiB")
 	require.Equal(t, runs.OutcomeLimit, limited.Outcome, limited.Detail)
-	require.Contains(t, limited.Detail, "trace: configured 4MiB, measured 4")
-	require.EqualValues(t, 4<<20, limited.Limits.MaxTraceBytes)
+	require.Contains(t, limited.Detail, "trace: configured 1MiB, measured 1")
+	require.EqualValues(t, 1<<20, limited.Limits.MaxTraceBytes)
 	free := run("free", flood)
 	require.Equal(t, runs.OutcomeCompleted, free.Outcome, free.Detail)
 	require.EqualValues(t, 1073741824, free.Limits.MaxTraceBytes)

@@ -52,8 +52,9 @@ func RemoveStale(root string, kill bool) (removed []string, err error) {
 		}
 		removed = append(removed, dir)
 	}
+	deadline := time.Now().Add(staleCgroupTimeout)
 	for _, dir := range staleCgroups() {
-		switch removeErr := removeStaleCgroup(dir, kill); {
+		switch removeErr := removeStaleCgroup(dir, kill, deadline); {
 		case removeErr == nil:
 			removed = append(removed, dir)
 		case kill:
@@ -101,12 +102,15 @@ func staleCgroups() (stale []string) {
 	return stale
 }
 
+// staleCgroupTimeout is how long all stale cgroups together may take to become empty: their processes may
+// have been killed just now.
+const staleCgroupTimeout = 200 * time.Millisecond
+
 // removeStaleCgroup removes a cgroup, of either version, and those below it. With kill it first kills
-// the processes in them.
-func removeStaleCgroup(root string, kill bool) error {
-	deadline := time.Now()
+// the processes in them; without it, it gives up at the deadline if there are any.
+func removeStaleCgroup(root string, kill bool, deadline time.Time) error {
 	if kill {
-		deadline = deadline.Add(cgroupRemoveTimeout)
+		deadline = time.Now().Add(cgroupRemoveTimeout)
 	}
 	var err error
 	for _, path := range append(subfolders(root), root) {
