@@ -60,7 +60,7 @@ func TestKilledRunIsRemovedByTheNext(t *testing.T) {
 			require.Eventually(t, func() bool { // its helper may still be at work
 				left = append(listTree(temporary), cgroupsOfServer(t, killed.Process.Pid)...)
 				return len(left) == 0
-			}, waitTimeout / 4, 10*time.Millisecond, "something of the killed run is left: %s", &left)
+			}, waitTimeout/4, 10*time.Millisecond, "something of the killed run is left: %s", &left)
 		})
 	}
 }
