@@ -20,45 +20,62 @@ import (
 	"assay/internal/subprocess/subprocesstest"
 )
 
+// testServer is the test binary as a server that has started subprocesses.
+type testServer struct {
+	cmd        *exec.Cmd
+	dir        string // its temporary folder
+	hasCgroups bool   // it can kill by cgroup
+	pids       []int  // of the processes that it has started
+}
+
+// startTestServer starts a server in the temporary root.
+func startTestServer(t *testing.T, root string) testServer {
+	t.Helper()
+	s := testServer{cmd: exec.CommandContext(t.Context(), os.Args[0])}
+	s.cmd.Env = append(os.Environ(), roleEnvVar+"=server", "TMPDIR="+root)
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := s.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, s.cmd.Start())
+	for lines := bufio.NewScanner(out); ; {
+		require.True(t, lines.Scan(), "the server prints what it started")
+		fields := strings.Fields(lines.Text())
+		if fields[0] == "ready" {
+			s.dir, s.hasCgroups = fields[1], fields[2] == "true"
+			return s
+		}
+		pid, err := strconv.Atoi(fields[0])
+		require.NoError(t, err)
+		s.pids = append(s.pids, pid)
+	}
+}
+
+// requireKill kills the server with SIGKILL and waits for its end.
+func (s testServer) requireKill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, s.cmd.Process.Kill())
+	_ = s.cmd.Wait()
+}
+
 // After a server is killed with SIGKILL, its subprocesses, the processes that they have
 // started, and its temporary folder are gone.
 func TestNothingSurvivesKilledServer(t *testing.T) {
 	t.Parallel()
-	server := exec.CommandContext(t.Context(), os.Args[0])
-	server.Env = append(os.Environ(), roleEnvVar+"=server")
-	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out, err := server.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, server.Start())
+	server := startTestServer(t, t.TempDir())
+	require.Len(t, server.pids, 3, "the subprocess and the two that it started")
+	require.DirExists(t, server.dir)
 
-	var pids []int
-	var dir, cgroups string
-	for lines := bufio.NewScanner(out); dir == ""; {
-		require.True(t, lines.Scan(), "the server prints what it started")
-		fields := strings.Fields(lines.Text())
-		if fields[0] == "ready" {
-			dir, cgroups = fields[1], fields[2]
-			break
-		}
-		pid, err := strconv.Atoi(fields[0])
-		require.NoError(t, err)
-		pids = append(pids, pid)
-	}
-	require.Len(t, pids, 3, "the subprocess and the two that it started")
-	require.DirExists(t, dir)
-
-	require.NoError(t, server.Process.Kill())
-	_ = server.Wait()
-	inside, outside, kernel := pids[0], pids[1], pids[2]
+	server.requireKill(t)
+	inside, outside, kernel := server.pids[0], server.pids[1], server.pids[2]
 	requireProcessEnded(t, kernel)
 	requireProcessEnded(t, inside)
-	if cgroups == "true" {
+	if server.hasCgroups {
 		requireProcessEnded(t, outside)
 	} else {
 		require.NoError(t, syscall.Kill(outside, syscall.SIGKILL))
 	}
 	require.Eventually(t, func() bool {
-		_, err := os.Stat(dir)
+		_, err := os.Stat(server.dir)
 		return errors.Is(err, os.ErrNotExist)
 	}, testWaitTimeout, time.Millisecond)
 }
@@ -68,48 +85,27 @@ func TestNothingSurvivesKilledServer(t *testing.T) {
 func TestRemoveStale(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	startServer := func() (server *exec.Cmd, dir string, hasCgroups bool, pids []int) {
-		server = exec.CommandContext(t.Context(), os.Args[0])
-		server.Env = append(os.Environ(), roleEnvVar+"=server", "TMPDIR="+root)
-		server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		out, err := server.StdoutPipe()
-		require.NoError(t, err)
-		require.NoError(t, server.Start())
-		for lines := bufio.NewScanner(out); ; {
-			require.True(t, lines.Scan(), "the server prints what it started")
-			fields := strings.Fields(lines.Text())
-			if fields[0] == "ready" {
-				return server, fields[1], fields[2] == "true", pids
-			}
-			pid, err := strconv.Atoi(fields[0])
-			require.NoError(t, err)
-			pids = append(pids, pid)
-		}
-	}
-	server, dir, hasCgroups, pids := startServer()
-	living, livingDir, _, _ := startServer()
-	requireKillCleanupHelper(t, server.Process.Pid)
-	require.NoError(t, server.Process.Kill())
-	_ = server.Wait()
-	require.DirExists(t, dir)
+	server, living := startTestServer(t, root), startTestServer(t, root)
+	requireKillCleanupHelper(t, server.cmd.Process.Pid)
+	server.requireKill(t)
+	require.DirExists(t, server.dir)
 
 	_, err := subprocess.RemoveStale(root, false)
 	require.NoError(t, err)
-	require.NoDirExists(t, dir)
-	require.DirExists(t, livingDir)
+	require.NoDirExists(t, server.dir)
+	require.DirExists(t, living.dir)
 	_, err = subprocess.RemoveStale(root, true)
 	require.NoError(t, err)
-	for _, pid := range pids {
-		if !hasCgroups {
+	for _, pid := range server.pids {
+		if !server.hasCgroups {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		requireProcessEnded(t, pid)
 	}
-	require.DirExists(t, livingDir)
-	require.NoError(t, living.Process.Kill())
-	_ = living.Wait()
+	require.DirExists(t, living.dir)
+	living.requireKill(t)
 	require.Eventually(t, func() bool {
-		_, err := os.Stat(livingDir)
+		_, err := os.Stat(living.dir)
 		return errors.Is(err, os.ErrNotExist)
 	}, testWaitTimeout, time.Millisecond)
 }

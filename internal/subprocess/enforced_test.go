@@ -111,11 +111,14 @@ func TestMemoryOfAllProcessesIsLimited(t *testing.T) {
 	<-p.Exited()
 	require.Equal(t, "was killed by SIGKILL, because it and what it has started used more memory than they may (--memory)", p.ExitState().String())
 
-	spec = specForRole("killed")
-	spec.MaxMemoryBytes = 256 << 20
-	other := startProcess(t, sup, spec)
-	_, err = other.AwaitReady(t.Context(), testWaitTimeout)
-	require.NoError(t, err)
-	<-other.Exited()
-	require.Equal(t, "was killed by SIGKILL", other.ExitState().String())
+	for role, want := range map[string]string{"killed": "was killed by SIGKILL", "outlives its worker": "was killed by SIGTERM"} {
+		spec := specForRole(role)
+		spec.MaxMemoryBytes = 256 << 20
+		other := startProcess(t, sup, spec)
+		_, err := other.AwaitReady(t.Context(), testWaitTimeout)
+		require.NoError(t, err)
+		_ = other.Write([]byte(`{}`)) // fails if it has ended
+		<-other.Exited()
+		require.Equal(t, want, other.ExitState().String())
+	}
 }

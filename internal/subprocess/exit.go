@@ -26,7 +26,7 @@ const (
 type ExitState struct {
 	Code          int    // exit status; -1 if a signal ended it or StatusUnknown
 	Signal        string // such as "SIGKILL"; empty if it exited by itself
-	OutOfMemory   bool   // Linux killed it or one that it has started, because together they used more than Spec.MaxMemoryBytes
+	OutOfMemory   bool   // Signal is SIGKILL, and it and what it has started had used more than Spec.MaxMemoryBytes
 	StatusUnknown bool   // the status is unknown, because the process that forked it has died
 	LastOutput    string // the last lines that it printed, at most 4 KiB
 }
@@ -43,7 +43,7 @@ func (e ExitState) String() string {
 	switch {
 	case e.StatusUnknown:
 		return "ended with an unknown exit status"
-	case e.Signal != "" && e.OutOfMemory:
+	case e.OutOfMemory:
 		return "was killed by " + e.Signal + ", because it and what it has started used more memory than they may (--memory)"
 	case e.Signal != "":
 		return "was killed by " + e.Signal
@@ -135,7 +135,7 @@ func (p *Process) waitAndReap() {
 	p.exit = p.handle.reap()
 	p.reaped = true
 	p.mu.Unlock()
-	p.exit.OutOfMemory = p.memoryLimit != nil && p.memoryLimit.OOMKills() > 0
+	p.exit.OutOfMemory = p.exit.Signal == "SIGKILL" && p.memoryLimit != nil && p.memoryLimit.OOMKills() > 0
 	p.supervisor.notifyCleanupHelper(noteGroupGone, p.PID())
 	if conn, ok := p.socket.(*connectBackConn); ok {
 		_ = conn.stopListening() // it will not connect any more

@@ -94,6 +94,12 @@ func playRole(role string) int {
 		for pieces := [][]byte{}; ; {
 			pieces = append(pieces, bytes.Repeat([]byte("x"), 1<<20))
 		}
+	case "outlives its worker": // which uses all memory
+		ready()
+		_, _ = conn.Read()
+		_ = exec.Command("python3", "-c", "pieces = []\nwhile True: pieces.append(b'x' * (1 << 20))").Run()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+		select {}
 	case "floods":
 		writeFlood()
 		ready()

@@ -207,8 +207,9 @@ func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	return result
 }
 
-// GradeAll grades an attempt by each grader, in their order. Passed is true if all
-// results passed, and the score is their mean. Without graders passed is false and the
+// GradeAll grades an attempt by each grader. Those that may run the notebook again come
+// last, because that may end the agent's kernel; the results are in the order of specs. Passed is
+// true if all results passed, and the score is their mean. Without graders passed is false and the
 // score 0.
 func GradeAll(ctx context.Context, specs []Spec, in Input) (results []Result, passed bool, score float64) {
 	results = make([]Result, len(specs))
