@@ -124,7 +124,7 @@ def find_test_modules() -> list[str]:
 
 class TestIPythonSuite(unittest.TestCase):
     @skip_unless_installed("IPython", "pytest", "testpath")
-    @unittest.skipIf("SHORT_TESTS" in os.environ, "takes a minute")
+    @unittest.skipIf("SHORT_TESTS" in os.environ, "long: make nightly runs it")
     def test_pk4_ipythons_own_tests(self) -> None:
         patterns = " ".join(DIFFERENCES.values()).split()
         unused = set(patterns)
