@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +13,7 @@ import (
 )
 
 // A kernel_check of a Jupyter kernel runs in that kernel: probes and code find its globals, pass if they
-// are right, and fail with a verdict if they are wrong.
+// are right, and fail with a verdict if they are wrong, or if the agent's code ends the kernel.
 func TestKernelCheckOfJupyterKernel(t *testing.T) {
 	t.Parallel()
 	_, err := jupyter.FindSpec(t.Context(), "python3", os.Environ())
@@ -28,7 +29,9 @@ func TestKernelCheckOfJupyterKernel(t *testing.T) {
 		{"id": "right by code", "task": "t", "oracle": {"cells": ["total = 4711"], "answer": 1}, "graders": [`+code+`]},
 		{"id": "wrong by probes", "task": "t", "oracle": {"cells": ["total = 4712"], "answer": 1}, "graders": [`+probes+`]},
 		{"id": "wrong by code", "task": "t", "oracle": {"cells": ["total = 4712"], "answer": 1}, "graders": [`+code+`]},
-		{"id": "missing", "task": "t", "oracle": {"cells": ["1"], "answer": 1}, "graders": [`+code+`]}]`)
+		{"id": "missing", "task": "t", "oracle": {"cells": ["1"], "answer": 1}, "graders": [`+code+`]},
+		{"id": "exit", "task": "t", "oracle": {"cells": [`+exitWhenChecked("os._exit(0)")+`], "answer": 1}, "graders": [`+code+`]},
+		{"id": "kill", "task": "t", "oracle": {"cells": [`+exitWhenChecked("os.kill(os.getppid(), 9)")+`], "answer": 1}, "graders": [`+code+`]}]`)
 	out := filepath.Join(dir, "run")
 	runAssay(t, "run", file, "--kernel", "jupyter:python3", "--agent", "oracle", "--quiet", "--out", out)
 	passed := map[string]bool{}
@@ -39,6 +42,17 @@ func TestKernelCheckOfJupyterKernel(t *testing.T) {
 	}
 	require.Equal(t, map[string]bool{
 		"right by probes": true, "right by code": true,
-		"wrong by probes": false, "wrong by code": false, "missing": false,
+		"wrong by probes": false, "wrong by code": false, "missing": false, "exit": false, "kill": false,
 	}, passed)
+}
+
+// exitWhenChecked returns the source, as JSON, of a cell after which an IPython kernel runs the statement
+// instead of a check.
+func exitWhenChecked(statement string) string {
+	return strconv.Quote(`import os
+def look(lines):
+    if "4" + "711" in "".join(lines):
+        ` + statement + `
+    return lines
+get_ipython().input_transformers_cleanup.append(look)`)
 }

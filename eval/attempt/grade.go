@@ -178,14 +178,19 @@ func (a *attempt) commandGraderRecord(answer pyvalue.Value, workdirCopy string) 
 type kernelExecutor struct{ *attempt }
 
 // Execute runs a grader's code in the kernel, at most until the deadline of ctx or, without
-// one, for the limit of one cell. It fails if the time is over or the kernel is dead. Code that
-// raises is no error: the status of the result says so.
+// one, for the limit of one cell. It fails if the time is over or the kernel is dead; with a
+// [*pyvalue.Error] of kind agent_kernel if code of the agent can be the cause, because it had run in the
+// kernel, which was alive before. Code that raises is no error: the status of the result says so.
 func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execution, error) {
 	timeout := secondsToDuration(x.limits.CellTimeoutS)
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = time.Until(deadline)
 	}
+	wasAlive := x.session.IsKernelAlive()
 	response, err := x.session.ExecutePristine(ctx, code, timeout)
+	if err != nil && wasAlive && x.watcher.hasRunCode && ctx.Err() == nil {
+		err = &pyvalue.Error{Kind: "agent_kernel", Text: fmt.Sprintf("the kernel in which the agent's code had run: %v", err)}
+	}
 	if err != nil {
 		return grading.Execution{}, err
 	}

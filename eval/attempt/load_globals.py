@@ -43,6 +43,7 @@ def __assay_load__(wanted, folder, workdir):
     import sys
 
     sys.path[:] = [path for path in sys.path if path and not workdir.startswith(path + os.sep)]  # no module of the agent
+    os.chdir("/")  # modules that look around when they are imported find nothing of the agent's
 
     def pandas():
         return importlib.import_module("pandas")
@@ -52,8 +53,9 @@ def __assay_load__(wanted, folder, workdir):
 
         if "array" in node:
             values = numpy.load(os.path.join(folder, os.path.basename(node["array"])), allow_pickle=False)
-            # Beside a float16, NumPy takes every large int for infinite.
-            return values.astype(numpy.float32) if values.dtype == numpy.float16 else values
+            # Beside a float16, in any order of its bytes, NumPy takes every large int for infinite.
+            is_float16 = values.dtype.kind == "f" and values.dtype.itemsize == 2
+            return values.astype(numpy.float32) if is_float16 else values
         values = numpy.empty(len(node["objects"]), dtype=object)
         for i, item in enumerate(node["objects"]):
             values[i] = value(item)  # one by one: an item may be a list
@@ -136,8 +138,35 @@ def __assay_load__(wanted, folder, workdir):
         "path": os.path.__name__,
     }
 
+    # A module below one of these packages is known by its last name, as pyplot. Importing it imports the
+    # packages above it, which the agent could choose too.
+    packages = {
+        "PIL",
+        "collections",
+        "concurrent",
+        "matplotlib",
+        "networkx",
+        "numpy",
+        "os",
+        "pandas",
+        "plotly",
+        "scipy",
+        "skimage",
+        "sklearn",
+        "statsmodels",
+        "urllib",
+        "xml",
+    }
+
+    def is_known(path, name):
+        if path in (name, abbreviations.get(name)):
+            return True
+        parts = path.split(".")
+        hidden = [part for part in parts if part.startswith("_") or part in ("conftest", "setup", "test", "tests")]
+        return parts[0] in packages and parts[-1] == name and not hidden
+
     def module(node, name):
-        if node["module"] != abbreviations.get(name) and node["module"].rpartition(".")[2] != name:
+        if not is_known(node["module"], name):
             raise ValueError("the module %s is not known as %s" % (node["module"], name))
         return importlib.import_module(node["module"])
 

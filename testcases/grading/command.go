@@ -68,22 +68,54 @@ func runForAnswer(ctx context.Context, p externalProgram, limit time.Duration) (
 	return reply, nil
 }
 
-// commandTruthPaths returns the folder in which the program runs, since the program may read any
-// file in it, and the files that its arguments name.
+// commandTruthPaths returns the folder in which the program runs, and that of the program itself, since
+// the program may read any file there, and the other files that its arguments name. A folder bin, which
+// has programs of all kinds, is not returned.
 func commandTruthPaths(config *pyvalue.Object, dir string) []string {
 	paths := []string{dir}
 	argv, _, err := readCommandConfig(config)
 	if err != nil {
 		return paths
 	}
-	for _, word := range argv[1:] {
-		path := absolutePath(dir, word)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			paths = append(paths, path)
+	for i, word := range argv {
+		isProgram := i == 0 && strings.Contains(word, "/") || i == 1 && isInterpreter(argv[0])
+		paths = append(paths, truthPathsOfWord(absolutePath(dir, word), isProgram)...)
+		if i == 0 || !isShell(argv[0]) {
+			continue
+		}
+		for _, inner := range strings.FieldsFunc(word, isShellSeparator) {
+			paths = append(paths, truthPathsOfWord(absolutePath(dir, inner), true)...)
 		}
 	}
 	return paths
 }
+
+// truthPathsOfWord returns the path of a file or, if it is a program, of its folder, each before and
+// after following symbolic links. It returns nothing if there is no such file.
+func truthPathsOfWord(path string, isProgram bool) []string {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	paths := []string{path}
+	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+		paths = append(paths, target)
+	}
+	for i, path := range paths {
+		if folder := filepath.Dir(path); isProgram && filepath.Base(folder) != "bin" {
+			paths[i] = folder
+		}
+	}
+	return paths
+}
+
+// isShell reports whether a program takes a command line as its argument.
+func isShell(program string) bool {
+	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh"}, filepath.Base(program))
+}
+
+// isShellSeparator reports whether a character ends a word of a shell's command line.
+func isShellSeparator(c rune) bool { return strings.ContainsRune(" \t\n;&|()<>'\"`$=", c) }
 
 // checkCommandStarts returns an error if the program of a command grader, or the script that an
 // interpreter would run, does not exist.

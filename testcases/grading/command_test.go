@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -272,4 +274,42 @@ func FuzzCommandAnswer(f *testing.F) {
 		require.True(t, 0 <= score && score <= 1)
 		require.True(t, status == 0 || status == 1 && !passed)
 	})
+}
+
+// The folder of the case and of a grading program elsewhere may tell how to pass; of other files of the
+// command line, only they themselves.
+func TestTruthPathsOfCommand(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	dir := filepath.Join(root, "cases")
+	for _, name := range []string{"cases/check.py", "graders/check.py", "graders/check", "tools/bin/check", "data/table.csv", "real/check.py"} {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	require.NoError(t, os.Symlink("../real/check.py", filepath.Join(dir, "link.py")))
+	for argv, want := range map[string][]string{
+		`["python3", "check.py"]`:                                    {"cases"},
+		`["python3", "../graders/check.py", "../data/table.csv"]`:    {"cases", "graders", "data/table.csv"},
+		`["../graders/check"]`:                                       {"cases", "graders"},
+		`["../tools/bin/check"]`:                                     {"cases", "tools/bin/check"},
+		`["python3", "link.py"]`:                                     {"cases", "real"},
+		`["sh", "-c", "cat x | python3 '../graders/check.py'>out"]`:  {"cases", "graders"},
+		`["python3", "-c", "open('../graders/check.py')", "absent"]`: {"cases"},
+	} {
+		var words []string
+		require.NoError(t, json.Unmarshal([]byte(argv), &words))
+		list := pyvalue.List{}
+		for _, word := range words {
+			list = append(list, pyvalue.String(word))
+		}
+		spec := grading.Spec{Type: "command", Config: pyvalue.NewObject("argv", list)}
+		got := map[string]bool{}
+		for _, path := range spec.TruthPaths(dir) {
+			relative, err := filepath.Rel(root, path)
+			require.NoError(t, err)
+			got[relative] = true
+		}
+		require.ElementsMatch(t, want, slices.Collect(maps.Keys(got)), argv)
+	}
 }
