@@ -8,6 +8,7 @@ import (
 
 	"assay/eval/runs"
 	"assay/internal/protocol"
+	"assay/internal/rawjson"
 	"assay/internal/trace"
 	"assay/testcases/grading"
 )
@@ -80,9 +81,27 @@ func isTurnContinued(e *trace.Entry) bool {
 // countMarkerIn counts a tamper signal if the body of a frame contains the completion marker.
 // It is called for frames in which the marker completes nothing.
 func (w *completionWatcher) countMarkerIn(e *trace.Entry) {
-	if bytes.Contains(e.Body, []byte(CompletionMarker)) {
+	if containsMarker(e.Body) {
 		w.counts.tamperSignals++
 	}
+}
+
+// containsMarker reports whether a string of the JSON text contains the completion marker, which may be
+// written with escapes.
+func containsMarker(text []byte) bool {
+	marker := []byte(CompletionMarker)
+	if bytes.Contains(text, marker) {
+		return true
+	}
+	if !bytes.Contains(text, []byte(`\u004`)) && !bytes.Contains(text, []byte(`\u005`)) { // all its characters are from 0x41 to 0x5f
+		return false
+	}
+	isFound := false
+	rawjson.MapStrings(text, func(value []byte, _ bool) ([]byte, bool) {
+		isFound = isFound || bytes.Contains(value, marker)
+		return nil, false
+	})
+	return isFound
 }
 
 // readAgentAction processes an agent_action: the attempt now waits for its answer. It returns a

@@ -160,6 +160,7 @@ type attempt struct {
 
 	solutionPath      string                   // file with the case's oracle; empty: none
 	markedFiles       int                      // files of the case that have the completion marker
+	markedNotebook    int                      // 1 if the notebook has the marker, and nothing that was counted before
 	forbiddenLinks    int                      // links in the working folder to what code in the kernel may not read
 	rerunEnforced     []func() map[string]bool // Enforced of each kernel that ran the notebook again
 	agentKilledKernel bool                     // the kernel died, and the agent's code is the cause
@@ -302,7 +303,7 @@ func (a *attempt) filePath(name string) string { return filepath.Join(a.job.Dir,
 
 // tamperSignals returns how many signs of tampering there are so far.
 func (a *attempt) tamperSignals() int {
-	return a.markedFiles + a.forbiddenLinks + a.watcher.counts.tamperSignals
+	return a.markedFiles + a.markedNotebook + a.forbiddenLinks + a.watcher.counts.tamperSignals
 }
 
 // completeResult fills in the fields of the result that every attempt has (times, usage,

@@ -23,6 +23,7 @@ func TestMarkerBesideASubmitAction(t *testing.T) {
 	}{
 		"alone":               {[]string{submitAction, submitAnswer}, 0},
 		"alone, without a tx": {[]string{strings.Replace(submitAction, `,"tx_id":"t9"`, "", 1)}, 0},
+		"marked with escapes": {[]string{strings.ReplaceAll(markedAction, "[EVAL", `\u005bEV\u0041L`), frameRunRefused, submitAction, submitAnswer}, 1},
 		"marked action first": {[]string{markedAction, frameRunRefused, submitAction, submitAnswer}, 1},
 		"marked in between":   {[]string{markedAction, submitAction, frameRunRefused, submitAnswer}, 1},
 		"marked action last":  {[]string{submitAction, strings.Replace(markedAction, "edit_cell", "get_context", 1), submitAnswer, frameRunRefused}, 1}, // a change would count too

@@ -135,8 +135,8 @@ func (a *attempt) collectState(ctx context.Context) {
 	}
 }
 
-// writeState writes the collected state of the notebook to state.json. It fails if the file
-// cannot be written.
+// writeState writes the collected state of the notebook to state.json, and counts the completion marker
+// in it if it has not been counted before. It fails if the file cannot be written.
 func (a *attempt) writeState() error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -144,6 +144,9 @@ func (a *attempt) writeState() error {
 	encoder.SetIndent("", " ")
 	if err := encoder.Encode(a.collected); err != nil {
 		return err
+	}
+	if a.tamperSignals() == 0 && containsMarker(text.Bytes()) {
+		a.markedNotebook = 1 // it came in pieces, none of which had the whole marker
 	}
 	return os.WriteFile(a.filePath("state.json"), a.redactor.JSON(text.Bytes()), 0o600)
 }

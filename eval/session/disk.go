@@ -7,6 +7,7 @@ import (
 
 	"github.com/docker/go-units"
 
+	"assay/agent"
 	"assay/internal/protocol"
 	"assay/internal/sandbox"
 )
@@ -33,22 +34,22 @@ func (l LimitExceeded) String() string {
 	return fmt.Sprintf("%s: configured %s, measured %s", l.LimitName, units.BytesSize(float64(l.ConfiguredBytes)), units.BytesSize(float64(l.MeasuredBytes)))
 }
 
-// DiskQuota limits how many bytes are added to a working folder after it was prepared. The zero
+// DiskQuota limits how many bytes are added to a folder after it was prepared. The zero
 // value has no limit. It is safe for concurrent use.
 type DiskQuota struct {
-	workdir      string
-	initialBytes int64 // size of workdir when the quota was made
+	folder       string
+	initialBytes int64 // size of the folder when the quota was made
 	limitBytes   int64 // 0 or less: no limit
 }
 
-// NewDiskQuota returns a quota that allows limitBytes in addition to what the folder workdir
+// NewDiskQuota returns a quota that allows limitBytes in addition to what the folder
 // contains now; 0 or less means no limit. It fails if the folder cannot be measured.
-func NewDiskQuota(ctx context.Context, workdir string, limitBytes int64) (DiskQuota, error) {
+func NewDiskQuota(ctx context.Context, folder string, limitBytes int64) (DiskQuota, error) {
 	if limitBytes <= 0 {
 		return DiskQuota{}, nil
 	}
-	initialBytes, err := sandbox.DiskUsage(ctx, workdir)
-	return DiskQuota{workdir: workdir, initialBytes: initialBytes, limitBytes: limitBytes}, err
+	initialBytes, err := sandbox.DiskUsage(ctx, folder)
+	return DiskQuota{folder: folder, initialBytes: initialBytes, limitBytes: limitBytes}, err
 }
 
 // Measure returns how many bytes have been added to the folder, and whether that exceeds the
@@ -57,7 +58,7 @@ func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExcee
 	if d.limitBytes <= 0 {
 		return LimitExceeded{}, false
 	}
-	usedBytes, _ := sandbox.DiskUsage(ctx, d.workdir)
+	usedBytes, _ := sandbox.DiskUsage(ctx, d.folder)
 	measured = LimitExceeded{Type: TypeLimitExceeded, LimitName: "disk", ConfiguredBytes: d.limitBytes, MeasuredBytes: usedBytes - d.initialBytes}
 	return measured, measured.MeasuredBytes > d.limitBytes
 }
@@ -108,6 +109,26 @@ func (s *Session) enforceDiskQuota(ctx context.Context) {
 			Message: "the kernel is killed because its working folder exceeds a limit: " + exceeded.String(),
 		}})
 		s.currentChildren().kernel.Kill()
+	})
+}
+
+// enforceAgentDiskQuota measures the private folder of the agent, if it has one, as enforceDiskQuota does
+// the working folder, with the same limit. What the agent's HOME has at the start does not count. Without
+// an evaluation the agent is killed when the folder exceeds the limit.
+func (s *Session) enforceAgentDiskQuota(ctx context.Context) {
+	cfg := s.cfg.Agent
+	if cfg.PrivateRoot == "" {
+		return
+	}
+	quota := DiskQuota{folder: agent.PrivateDir(cfg.PrivateRoot, s.cfg.ID), limitBytes: s.cfg.MaxDiskBytes}
+	if cfg.HomeSeed != "" {
+		quota.initialBytes, _ = sandbox.DiskUsage(ctx, cfg.HomeSeed) // what cannot be read is not copied either
+	}
+	quota.Monitor(ctx, func(exceeded LimitExceeded) {
+		s.recordEvent(TypeLimitExceeded, exceeded)
+		if a := s.currentChildren().agent; a != nil && !s.cfg.IsEvaluation {
+			a.Kill()
+		}
 	})
 }
 

@@ -216,6 +216,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Sessio
 	}
 	if cfg.MaxDiskBytes > 0 {
 		s.goroutines.Go(func() { s.enforceDiskQuota(tasksCtx) })
+		s.goroutines.Go(func() { s.enforceAgentDiskQuota(tasksCtx) })
 	}
 	s.setState(StateReady, "")
 	return s, nil
