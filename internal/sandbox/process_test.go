@@ -65,8 +65,8 @@ assert child.wait() == -signal.SIGTERM`,
 	}
 }
 
-// Sandboxed code cannot ask which parts of files are in memory, nor remove them from there: whoever reads
-// the file later would be seen.
+// Sandboxed code cannot ask which parts of files are in memory, nor remove them from there: a process that
+// reads the file later would be seen.
 func TestPageCacheCannotBeUsedAsAChannel(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
