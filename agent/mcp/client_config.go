@@ -7,40 +7,54 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // clientConfigFile is the file in which MCP clients look for servers of tools.
 const clientConfigFile = ".mcp.json"
 
-// writeClientConfig writes a file that tells MCP clients in a folder how to reach the tools. A
-// file that is there already is left alone; it is an error unless it has the same content.
-func writeClientConfig(folder, program, socket string) error {
+// clientConfig is the file that tells MCP clients in a folder how to reach the tools.
+type clientConfig struct {
+	path, program, socket string
+	isOurs                bool // it has been written
+}
+
+// write writes the file. What is at its path the first time is not replaced, and is an error unless it has
+// the same content. Later, when code of the agent has run in the folder, the file is written again.
+func (c *clientConfig) write() error {
 	text, err := json.MarshalIndent(map[string]any{
 		"mcpServers": map[string]any{
 			// The path is not an argument, because other users and processes can see those.
-			"assay": map[string]any{"command": program, "args": []string{"mcp", "--attach"}, "env": map[string]string{"ASSAY_SOCKET": socket}},
+			"assay": map[string]any{"command": c.program, "args": []string{"mcp", "--attach"}, "env": map[string]string{"ASSAY_SOCKET": c.socket}},
 		},
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
 	text = append(text, '\n')
-	path := filepath.Join(folder, clientConfigFile)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if c.isOurs {
+		if err := os.RemoveAll(c.path); err != nil {
+			return fmt.Errorf("replace the MCP configuration of the program: %w", err)
+		}
+	}
+	file, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return checkClientConfig(path, text)
+		return checkClientConfig(c.path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write the MCP configuration of the program: %w", err)
 	}
+	c.isOurs = true
 	_, err = file.Write(text)
 	return errors.Join(err, file.Close())
 }
 
-// checkClientConfig returns an error unless the file has this content.
+// checkClientConfig returns an error unless a plain file at path has this content.
 func checkClientConfig(path string, want []byte) error {
-	existing, err := os.ReadFile(path)
+	info, err := os.Lstat(path)
+	var existing []byte
+	if err == nil && info.Mode().IsRegular() && info.Size() == int64(len(want)) {
+		existing, err = os.ReadFile(path)
+	}
 	if err != nil {
 		return fmt.Errorf("read the MCP configuration of the program: %w", err)
 	}

@@ -36,6 +36,8 @@ type commandRunner struct {
 	agent *tools.ExternalAgent
 	task  *currentTask
 	end   func(error) // ends the agent
+
+	clientConfig clientConfig
 }
 
 // CommandError is the error of a Command that has failed without a submission in an evaluation.
@@ -51,7 +53,7 @@ func (r *commandRunner) run(ctx context.Context, task tools.ExternalTask) error 
 	text := task.EarlierTasks + task.Text
 	r.task.set(text)
 	defer r.task.set("")
-	if err := writeClientConfig(r.cfg.WorkDir, r.cfg.Program, r.cfg.Socket); err != nil {
+	if err := r.clientConfig.write(); err != nil {
 		return err
 	}
 	// Pdeathsig kills the command when the thread that started it ends, which must be only

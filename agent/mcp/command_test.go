@@ -140,6 +140,25 @@ func TestCommandFindsTheTools(t *testing.T) {
 	require.Eventually(t, func() bool { return s.countFrames(isStatus("done")) == 2 }, maxTestWaitTimeout, time.Millisecond, "the file of the first query does not disturb")
 }
 
+// What code of the agent has left in place of the file is replaced before the next query.
+func TestClientConfigIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]string{
+		"changed": `echo {} > .mcp.json`, "gone": `rm .mcp.json`, "a pipe": `rm .mcp.json; mkfifo .mcp.json`,
+		"huge": `truncate -s 4G .mcp.json`, "a folder": `rm .mcp.json; mkdir -p .mcp.json/x`, "a link": `ln -sf /etc/passwd .mcp.json`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := startAgent(t, shellCommand(`grep -c -- --attach .mcp.json; `+spoil))
+			for n := range 2 {
+				s.sendQuery("x")
+				require.Eventually(t, func() bool { return s.countFrames(isStatus("done")) == n+1 }, maxTestWaitTimeout, time.Millisecond)
+			}
+			require.Equal(t, "1\n1\n", s.outputText())
+		})
+	}
+}
+
 func TestForeignClientConfigIsAnError(t *testing.T) {
 	t.Parallel()
 	s := startAgent(t, shellCommand(`echo it runs`))

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -103,7 +104,8 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
-		runner := &commandRunner{cfg: cfg, agent: agent, task: task, end: end}
+		config := clientConfig{path: filepath.Join(cfg.WorkDir, clientConfigFile), program: cfg.Program, socket: cfg.Socket}
+		runner := &commandRunner{cfg: cfg, agent: agent, task: task, end: end, clientConfig: config}
 		work = runner.run
 	}
 	s := newToolServer(agent, task, cfg)
