@@ -167,8 +167,13 @@ func isRunAction(e *trace.Entry) bool {
 }
 
 // readAnswerToAgent processes the answer to an action of the agent, which no longer waits.
-// After a successful answer to a run action a run of the cell is expected.
+// After a successful answer to a run action a run of the cell is expected. The result of a run is the
+// first frame that has the whole of what a cell has printed in pieces: the completion marker in it counts if
+// nothing was counted before.
 func (w *completionWatcher) readAnswerToAgent(e *trace.Entry) {
+	if e.Type == protocol.TypeKernelMessage && w.counts.tamperSignals == 0 && bytes.Contains(e.Body, []byte(protocol.TypeCellResult)) {
+		w.countMarkerIn(e)
+	}
 	action, isPending := w.actions[e.TxID]
 	if e.Type != protocol.TypeActionResponse || !isPending || e.Note == trace.NoteDropped {
 		return

@@ -96,6 +96,16 @@ func TestWatcherVerdicts(t *testing.T) {
 			frameRunA, frameStartA, submitted, `agent>server {"type":"agent_action","action":"get_context","tx_id":"t1"}`, frameRunRefused, frameResultA,
 		}, runs.OutcomeCompleted, "", 0},
 
+		"the marker printed in pieces": {[]string{
+			`kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"[EVAL"}`, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"_COMPLETE]"}`,
+			`server>agent {"type":"kernel_message","message":{"type":"cell_result","cell_id":"a","logs":"` + completionMarker + `"}}`,
+			`server>agent {"type":"kernel_message","message":{"type":"cell_result","cell_id":"b","logs":"` + completionMarker + `"}}`,
+		}, "", "", 1},
+		"the marker printed at once": {[]string{
+			`kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + completionMarker + `"}`,
+			`server>agent {"type":"kernel_message","message":{"type":"cell_result","cell_id":"a","logs":"` + completionMarker + `"}}`,
+		}, "", "", 1},
+
 		"a cell runs":                   {[]string{frameRunA, frameStartA, submitted}, "", "", 0},
 		"a cell has run":                {[]string{frameRunA, frameStartA, submitted, frameAgentDone, frameResultA}, runs.OutcomeCompleted, "", 0},
 		"a cell waits in the queue":     {[]string{`kernel>server {"type":"run_queue","queue":["a"]}`, submitted}, "", "", 0},

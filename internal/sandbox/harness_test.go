@@ -132,7 +132,7 @@ func (mode launchMode) requireSnippetsFail(t *testing.T, o sandboxRequest, key s
 // runPythonSnippets.
 func syscallNumbers() map[string]int {
 	return map[string]int{
-		"mincore": unix.SYS_MINCORE, "cachestat": unix.SYS_CACHESTAT, "tgkill": unix.SYS_TGKILL, "ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV,
+		"tgkill": unix.SYS_TGKILL, "ptrace": unix.SYS_PTRACE, "process_vm_readv": unix.SYS_PROCESS_VM_READV,
 		"pidfd_getfd": unix.SYS_PIDFD_GETFD, "unshare": unix.SYS_UNSHARE, "clone": unix.SYS_CLONE, "setns": unix.SYS_SETNS,
 		"bpf": unix.SYS_BPF, "perf_event_open": unix.SYS_PERF_EVENT_OPEN, "userfaultfd": unix.SYS_USERFAULTFD,
 		"keyctl": unix.SYS_KEYCTL, "shmget": unix.SYS_SHMGET, "mq_open": unix.SYS_MQ_OPEN, "io_uring_setup": unix.SYS_IO_URING_SETUP,

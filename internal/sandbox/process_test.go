@@ -65,34 +65,6 @@ assert child.wait() == -signal.SIGTERM`,
 	}
 }
 
-// Sandboxed code cannot ask which parts of files are in memory, nor remove them from there: a process that
-// reads the file later would be seen.
-func TestPageCacheCannotBeUsedAsAChannel(t *testing.T) {
-	t.Parallel()
-	for name, mode := range launchModes() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			request := sandboxRequest{Rules: mode.newRules(t)}
-			mode.requireSnippetsFail(t, request, sandbox.EnforcesSignals, map[string]string{
-				"read what is there": `os.preadv(os.open("/etc/passwd", os.O_RDONLY), [bytearray(10)], 0, os.RWF_NOWAIT)`,
-				"look what is there": `
-import ctypes, mmap
-pages = mmap.mmap(-1, 4096)
-syscall(NR["mincore"], ctypes.addressof(ctypes.c_char.from_buffer(pages)), 4096, bytes(1))`,
-				"count what is there": `syscall(NR["cachestat"], os.open("/etc/passwd", os.O_RDONLY), bytes(16), bytes(40), 0)`,
-				"remove":              `os.posix_fadvise(os.open("/etc/passwd", os.O_RDONLY), 0, 0, os.POSIX_FADV_DONTNEED)`,
-				"page out":            `import mmap; mmap.mmap(-1, 4096).madvise(21)`,
-				"make cold":           `import mmap; mmap.mmap(-1, 4096).madvise(20)`,
-			}, nil)
-			mode.requireSnippetsSucceed(t, request, map[string]string{
-				"read ahead":  `os.posix_fadvise(os.open("/etc/passwd", os.O_RDONLY), 0, 0, os.POSIX_FADV_WILLNEED)`,
-				"free memory": `import mmap; mmap.mmap(-1, 4096).madvise(mmap.MADV_DONTNEED)`,
-				"read":        `assert os.preadv(os.open("/etc/passwd", os.O_RDONLY), [bytearray(10)], 0) == 10`,
-			}, nil)
-		})
-	}
-}
-
 // PK-15: sandboxed code cannot read the server's environment, which has keys, nor its
 // memory.
 func TestEnvironmentOfServerCannotBeRead(t *testing.T) {

@@ -53,9 +53,6 @@ func refusedSyscalls() []uint32 {
 		unix.SYS_MOUNT_SETATTR, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
 		unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
 
-		// they tell what other processes have read of a file
-		unix.SYS_MINCORE, unix.SYS_CACHESTAT,
-
 		// they change the kernel or the machine
 		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
@@ -99,12 +96,6 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 		// they make others wait who open a file, and tell of what others do in a folder
 		{syscall: unix.SYS_FCNTL, argument: 1, test: unix.BPF_JEQ, value: unix.F_SETLEASE},
 		{syscall: unix.SYS_FCNTL, argument: 1, test: unix.BPF_JEQ, value: unix.F_NOTIFY},
-		// they remove a file from the page cache, so that it shows who reads it later, or ask whether it
-		// is there
-		{syscall: unix.SYS_FADVISE64, argument: 3, test: unix.BPF_JEQ, value: unix.FADV_DONTNEED},
-		{syscall: unix.SYS_MADVISE, argument: 2, test: unix.BPF_JEQ, value: unix.MADV_COLD},
-		{syscall: unix.SYS_MADVISE, argument: 2, test: unix.BPF_JEQ, value: unix.MADV_PAGEOUT},
-		{syscall: unix.SYS_PREADV2, argument: 5, test: unix.BPF_JSET, value: unix.RWF_NOWAIT},
 		otherProcess(unix.SYS_PRLIMIT64, 0),
 		otherProcess(unix.SYS_SETPRIORITY, 1), otherProcess(unix.SYS_IOPRIO_SET, 1),
 		otherProcess(unix.SYS_SCHED_SETAFFINITY, 0),
