@@ -86,22 +86,22 @@ func (w *completionWatcher) countMarkerIn(e *trace.Entry) {
 	}
 }
 
-// containsMarker reports whether a string of the JSON text contains the completion marker, which may be
+// containsMarker reports whether a string of the JSON text contains the completion marker.
+func containsMarker(text []byte) bool { return countMarkers(text) > 0 }
+
+// countMarkers returns how often the strings of the JSON text contain the completion marker, which may be
 // written with escapes.
-func containsMarker(text []byte) bool {
+func countMarkers(text []byte) int {
 	marker := []byte(CompletionMarker)
-	if bytes.Contains(text, marker) {
-		return true
-	}
 	if !bytes.Contains(text, []byte(`\u004`)) && !bytes.Contains(text, []byte(`\u005`)) { // all its characters are from 0x41 to 0x5f
-		return false
+		return bytes.Count(text, marker)
 	}
-	isFound := false
+	count := 0
 	rawjson.MapStrings(text, func(value []byte, _ bool) ([]byte, bool) {
-		isFound = isFound || bytes.Contains(value, marker)
+		count += bytes.Count(value, marker)
 		return nil, false
 	})
-	return isFound
+	return count
 }
 
 // readAgentAction processes an agent_action: the attempt now waits for its answer. It returns a

@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -144,10 +143,10 @@ func (w *completionWatcher) countMarkerOutsideSubmissions(message *historyMessag
 	inside := 0
 	for _, b := range message.blocks {
 		if b.kind == "tool_use" && grading.IsSubmissionTool(b.name) {
-			inside += bytes.Count(b.input, []byte(CompletionMarker))
+			inside += countMarkers(b.input)
 		}
 	}
-	if bytes.Count(message.content, []byte(CompletionMarker)) > inside {
+	if countMarkers(message.content) > inside {
 		w.counts.tamperSignals++
 	}
 }
