@@ -69,8 +69,8 @@ func runForAnswer(ctx context.Context, p externalProgram, limit time.Duration) (
 }
 
 // commandTruthPaths returns the folder in which the program runs, and that of the program itself, since
-// the program may read any file there, and the other files that its arguments name. A folder bin, which
-// has programs of all kinds, is not returned.
+// the program may read any file there, and the other files that its arguments name. Nothing in a folder
+// bin or sbin is returned: an interpreter is there, which a kernel may need too, and no truth.
 func commandTruthPaths(config *pyvalue.Object, dir string) []string {
 	paths := []string{dir}
 	argv, _, err := readCommandConfig(config)
@@ -101,9 +101,12 @@ func truthPathsOfWord(path string, isProgram bool) []string {
 	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
 		paths = append(paths, target)
 	}
-	for i, path := range paths {
-		if folder := filepath.Dir(path); isProgram && filepath.Base(folder) != "bin" {
-			paths[i] = folder
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		return slices.Contains([]string{"bin", "sbin"}, filepath.Base(filepath.Dir(path)))
+	})
+	if isProgram {
+		for i, path := range paths {
+			paths[i] = filepath.Dir(path)
 		}
 	}
 	return paths
