@@ -102,7 +102,7 @@ func TestPK16ForkIsLikeAColdKernel(t *testing.T) {
 		"import os, sys, signal, threading, resource",
 		"print(sorted(set(os.environ)))",
 		"print(os.environ['HOME'] == os.getcwd() + '/.assay/home', os.getcwd() == os.environ['LATCH_SANDBOX_ROOT'])",
-		"print(os.getpgrp() == os.getpid(), os.getppid() != os.getpid())",
+		"print(os.getpgrp() == os.getpid() == os.getsid(0), os.getppid() != os.getpid())",
 		"print(sys.argv, sys.path, sys.flags, sys.stdin.read(), os.read(0, 1))",
 		"print(threading.current_thread() is threading.main_thread(), threading.active_count())",
 		"print([signal.getsignal(s) for s in (signal.SIGTERM, signal.SIGCHLD, signal.SIGPIPE)])",

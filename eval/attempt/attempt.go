@@ -164,6 +164,7 @@ type attempt struct {
 	forbiddenLinks    int                      // links in the working folder to what code in the kernel may not read
 	rerunEnforced     []func() map[string]bool // Enforced of each kernel that ran the notebook again
 	agentKilledKernel bool                     // the kernel died, and the agent's code is the cause
+	thawKernel        func()                   // while the attempt is graded: ends the standstill of the kernel
 }
 
 // Run makes one attempt and returns its result, in which only the name of the run is missing.

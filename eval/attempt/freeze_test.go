@@ -1,6 +1,7 @@
 package attempt_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -192,4 +193,29 @@ func readFile(t *testing.T, dir, name string) string {
 	text, err := os.ReadFile(filepath.Join(dir, name))
 	require.NoError(t, err)
 	return string(text)
+}
+
+// While programs grade, nothing of the agent's kernel runs, also not what has left its process group.
+func TestKernelStandsStillDuringGrading(t *testing.T) {
+	t.Parallel()
+	spin := "import subprocess, sys\n" +
+		"spinner = subprocess.Popen([sys.executable, '-c', 'print(flush=True)\\nwhile True: pass'], start_new_session=True, stdout=subprocess.PIPE)\n" +
+		"spinner.stdout.readline()\nopen('pid', 'w').write(str(spinner.pid))\ntotal = 45"
+	usedTime := "import json, sys, time\n" +
+		"pid = open(json.load(sys.stdin)['sandbox'] + '/pid').read()\n" +
+		"def used_ticks(): return open(f'/proc/{pid}/stat').read().rpartition(')')[2].split()[11]\n" +
+		"before = used_ticks()\ndeadline = time.monotonic() + 0.5\n" +
+		"while time.monotonic() < deadline: pass\n" +
+		"print(json.dumps({'passed': used_ticks() == before}))"
+	program := map[string]any{"type": "command", "config": map[string]any{"argv": []string{"python3", "-c", usedTime}}}
+	live := map[string]any{"type": "kernel_check", "config": map[string]any{"live": true, "code": "total == 45 and spinner.poll() is None"}}
+	params, err := json.Marshal(map[string]string{"code": spin})
+	require.NoError(t, err)
+	result, _ := runAttempt(t, followsTask, map[string]any{
+		"id": "spinner", "task": strings.Join([]string{
+			actionLine("t1", "execute_code", string(params)), `await "tx_id":"t1"`, submittingLine(), doneLine,
+		}, "\n"),
+		"graders": []any{program, kernelCheck("total == 45"), program, live, program},
+	})
+	requirePassed(t, result)
 }

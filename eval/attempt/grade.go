@@ -68,9 +68,13 @@ func (a *attempt) clearVerdict() {
 	a.result.Passed, a.result.Score, a.result.Graders, a.result.Grading = nil, nil, nil, nil
 }
 
-// runGraders runs the graders of the case and sets the verdict. If their input cannot be
+// runGraders runs the graders of the case and sets the verdict. Meanwhile the agent's kernel, and what it
+// has started, stands still unless a grader executes code in it, so that it can neither change files nor
+// keep the processors from what grades. If the graders' input cannot be
 // prepared the outcome becomes harness_error, because that is not the agent's fault.
 func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
+	a.thawKernel = a.session.FreezeKernel()
+	defer func() { a.thawKernel() }()
 	err := a.addGradingEvidence(ctx, &in)
 	if err == nil && slices.ContainsFunc(a.job.Case.Graders, grading.Spec.NeedsWorkdir) {
 		var workdirCopy string
@@ -83,10 +87,8 @@ func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
 		a.setHarnessError("the graders' input could not be prepared: " + err.Error())
 		return
 	}
-	// A kernel is dead after a limit because it went on filling the disk or the trace.
-	isKernelLostByAgent := a.agentKilledKernel || a.result.Outcome == runs.OutcomeLimit && !a.session.IsKernelAlive()
 	results, passed, score := grading.GradeAll(ctx, a.job.Case.Graders, in)
-	a.setGradingVerdict(results, passed, score, isKernelLostByAgent)
+	a.setGradingVerdict(results, passed, score)
 }
 
 // removeWorkdirCopy removes the copy of the working folder. A failure is only logged.
@@ -97,17 +99,12 @@ func (a *attempt) removeWorkdirCopy(dir string) {
 }
 
 // setGradingVerdict writes passed, score and the result of each grader into the attempt's
-// result. If a grader has failed, there is no verdict but the failure; except that a dead kernel is
-// the agent's fault if isKernelLostByAgent. If a result cannot be encoded the outcome becomes
-// harness_error.
-func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score float64, isKernelLostByAgent bool) {
+// result. If a grader has failed, there is no verdict but the failure. If a result cannot be encoded the
+// outcome becomes harness_error.
+func (a *attempt) setGradingVerdict(results []grading.Result, passed bool, score float64) {
 	a.result.Passed, a.result.Score = &passed, &score
 	for _, result := range results {
-		kind := result.FailureKind()
-		if kind == grading.ErrorKindKernel && isKernelLostByAgent {
-			kind = ""
-		}
-		if kind != "" && a.result.Grading == nil {
+		if kind := result.FailureKind(); kind != "" && a.result.Grading == nil {
 			a.result.Passed, a.result.Score = nil, nil
 			a.result.Grading = &runs.GradingFailure{ErrorKind: kind, Text: result.Error.Text}
 		}
@@ -179,16 +176,18 @@ type kernelExecutor struct{ *attempt }
 
 // Execute runs a grader's code in the kernel, at most until the deadline of ctx or, without
 // one, for the limit of one cell. It fails if the time is over or the kernel is dead; with a
-// [*pyvalue.Error] of kind agent_kernel if code of the agent can be the cause, because it had run in the
-// kernel, which was alive before. Code that raises is no error: the status of the result says so.
+// [*pyvalue.Error] of kind agent_kernel if code of the agent has run in it. The kernel was alive at the end of
+// the agent's work, or that code has killed it ([attempt.gradability]), and only that code, which the collection
+// of the variables may also call, has run since. Code that raises is no error: the status of the result says so.
 func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execution, error) {
 	timeout := secondsToDuration(x.limits.CellTimeoutS)
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = time.Until(deadline)
 	}
-	wasAlive := x.session.IsKernelAlive()
+	x.thawKernel()
+	defer func() { x.thawKernel = x.session.FreezeKernel() }()
 	response, err := x.session.ExecutePristine(ctx, code, timeout)
-	if err != nil && wasAlive && x.watcher.hasRunCode && ctx.Err() == nil {
+	if err != nil && (x.watcher.hasRunCode || x.agentKilledKernel) && ctx.Err() == nil {
 		err = &pyvalue.Error{Kind: "agent_kernel", Text: fmt.Sprintf("the kernel in which the agent's code had run: %v", err)}
 	}
 	if err != nil {

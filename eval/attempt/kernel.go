@@ -107,6 +107,9 @@ func (w *completionWatcher) readSessionEntry(e *trace.Entry) *watcherVerdict {
 		w.isKernelReplaced = true
 		return nil
 	case session.TypeKernelLost:
+		if w.hasRunCode {
+			return &watcherVerdict{outcome: runs.OutcomeKernelExit, detail: kernelNotReplaced}
+		}
 		return &watcherVerdict{outcome: runs.OutcomeHarnessError, detail: "the kernel was killed because its code did not stop, and no new kernel could be started"}
 	case session.TypeLimitExceeded:
 		var exceeded session.LimitExceeded
@@ -170,6 +173,7 @@ func (w *completionWatcher) kernelEndVerdict() *watcherVerdict {
 const (
 	kernelDiedInAgentCode    = "while it ran the agent's code"
 	kernelDiedAfterAgentCode = "after it had run the agent's code"
+	kernelNotReplaced        = "because its code did not stop; no new kernel could be started"
 )
 
 // isKernelKilledByAgent reports whether the end of the kernel, with err, is the agent's fault. detail is that
@@ -177,5 +181,5 @@ const (
 func isKernelKilledByAgent(detail string, err error) bool {
 	exit, hasDied := errors.AsType[*subprocess.ExitError](err)
 	mayBeFromOutside := hasDied && exit.Exit.Signal == "SIGKILL" && !exit.Exit.OutOfMemory
-	return detail == kernelDiedInAgentCode || detail == kernelDiedAfterAgentCode && !mayBeFromOutside && !errors.Is(err, trace.ErrCannotWrite)
+	return detail == kernelDiedInAgentCode || detail == kernelNotReplaced || detail == kernelDiedAfterAgentCode && !mayBeFromOutside && !errors.Is(err, trace.ErrCannotWrite)
 }

@@ -181,6 +181,7 @@ func TestWatcherVerdicts(t *testing.T) {
 		"kernel is replaced":          {[]string{frameRunA, frameStartA, submitted, entryKernelStuck, entryKernelEnded, frameKernelInit}, runs.OutcomeCompleted, "", 0},
 		"the new kernel ends":         {[]string{entryKernelStuck, entryKernelEnded, frameKernelInit, entryKernelEnded}, runs.OutcomeKernelExit, "", 0},
 		"no new kernel":               {[]string{entryKernelStuck, entryKernelEnded, `session {"type":"kernel_lost"}`}, runs.OutcomeHarnessError, "no new kernel could be started", 0},
+		"no new kernel after a run":   {[]string{frameRunAction, entryKernelStuck, entryKernelEnded, `session {"type":"kernel_lost"}`}, runs.OutcomeKernelExit, "because its code did not stop; no new kernel could be started", 0},
 		"kernel dies in a cell":       {[]string{frameRunA, frameStartA, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
 		"kernel dies in execute_code": {[]string{`agent>server {"type":"agent_action","action":"execute_code","tx_id":"t"}`, `session {"type":"peer_ended","action":"kernel"}`}, runs.OutcomeKernelExit, "while it ran the agent's code", 0},
 		"console goes":                {[]string{entryConsoleHolds, `session#1 {"type":"peer_ended","action":"console"}`, "wait 29s"}, "", "", 0},

@@ -34,10 +34,8 @@ func (a *attempt) copyWorkdirForGraders(ctx context.Context) (dir string, err er
 }
 
 // copyWorkdir copies the working folder to the folder dir, which is empty, as copyWorkdirForGraders says.
-// Meanwhile the kernel, and what it has started, stands still: otherwise it could make files faster than
-// they are copied.
+// The kernel, and what it has started, must stand still: it could make files faster than they are copied.
 func (a *attempt) copyWorkdir(ctx context.Context, dir string) error {
-	defer a.session.FreezeKernel()()
 	c := workdirCopier{attempt: a, workdir: a.session.Workdir(), bytesLeft: math.MaxInt64}
 	if a.limits.MaxDiskBytes > 0 {
 		c.bytesLeft = a.limits.MaxDiskBytes + a.dataFileBytes()
@@ -62,8 +60,8 @@ func (a *attempt) dataFileBytes() (sum int64) {
 	return sum
 }
 
-// workdirCopier copies a working folder while code of the agent may still change it. Roots of package os
-// keep it inside, whatever is replaced by a link meanwhile.
+// workdirCopier copies a working folder. Roots of package os keep it inside, also if a process that could not
+// be made to stand still replaces something by a link meanwhile.
 type workdirCopier struct {
 	attempt   *attempt
 	workdir   string

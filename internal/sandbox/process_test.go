@@ -46,6 +46,9 @@ func TestProcessesOutsideCannotBeSignalled(t *testing.T) {
 				"by file":    `import signal; signal.pidfd_send_signal(os.pidfd_open(SERVER), signal.SIGURG)`,
 				"limit":      `import resource; resource.prlimit(SERVER, resource.RLIMIT_NOFILE, (9, 9))`,
 				"priority":   `os.setpriority(os.PRIO_PROCESS, SERVER, 19)`,
+				"of a user":  `os.setpriority(os.PRIO_USER, 0, 19)`,
+				"of a group": `os.setpriority(os.PRIO_PGRP, 0, 19)`,
+				"disk":       `syscall(NR["ioprio_set"], 3, 0, 3 << 13)`, // of all processes of the user
 				"processor":  `os.sched_setaffinity(SERVER, {0})`,
 				"scheduler":  `os.sched_setscheduler(SERVER, os.SCHED_IDLE, os.sched_param(0))`,
 				"lease":      `import fcntl; fcntl.fcntl(open("mine", "w"), fcntl.F_SETLEASE, fcntl.F_WRLCK)`, // others would wait to open it
@@ -59,7 +62,7 @@ child = subprocess.Popen(["sleep", "60"])
 child.terminate()
 assert child.wait() == -signal.SIGTERM`,
 				"own group": `import signal; signal.signal(signal.SIGUSR1, lambda *_: None); os.setpgid(0, 0); os.killpg(0, signal.SIGUSR1)`,
-				"itself":    `import resource; os.sched_setaffinity(0, {0}); os.nice(1); resource.setrlimit(resource.RLIMIT_CORE, (0, 0))`,
+				"itself":    `import resource; os.sched_setaffinity(0, {0}); os.nice(1); syscall(NR["ioprio_set"], 1, 0, 3 << 13); resource.setrlimit(resource.RLIMIT_CORE, (0, 0))`,
 			}, nil)
 		})
 	}

@@ -13,12 +13,12 @@ import (
 const freezeTimeout = 2 * time.Second
 
 // Freeze keeps the process, and everything that it has started, from running until thaw is called. It
-// returns when they are frozen, or after 2 s. Without a cgroup only the process group is frozen. A
+// returns when they are frozen, or after 2 s. Without a cgroup of version 2 they are stopped by signals: the
+// process group, and those that its namespace or its limits show. A
 // frozen process can be killed and stopped. Calls must not overlap.
 func (p *Process) Freeze() (thaw func()) {
 	if p.cgroupDir == "" || setCgroupFrozen(p.cgroupDir, true) != nil {
-		p.signalGroup(syscall.SIGSTOP)
-		return func() { p.signalGroup(syscall.SIGCONT) }
+		return p.freezeBySignals()
 	}
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
@@ -26,6 +26,41 @@ func (p *Process) Freeze() (thaw func()) {
 		<-ticker.C
 	}
 	return func() { _ = setCgroupFrozen(p.cgroupDir, false) } // it fails if the cgroup has been removed
+}
+
+// freezeBySignals does the work of Freeze without a cgroup. Processes that start others meanwhile are
+// looked for again until there are no new ones.
+func (p *Process) freezeBySignals() (thaw func()) {
+	p.signalGroup(syscall.SIGSTOP)
+	stopped := map[int]bool{}
+	for deadline := time.Now().Add(freezeTimeout); time.Now().Before(deadline); {
+		before := len(stopped)
+		for _, pid := range p.visibleProcesses() {
+			stopped[pid] = stopped[pid] || syscall.Kill(pid, syscall.SIGSTOP) == nil
+		}
+		if len(stopped) == before {
+			break
+		}
+	}
+	return func() {
+		for _, pid := range p.visibleProcesses() {
+			_ = syscall.Kill(pid, syscall.SIGCONT) // fails if it has ended
+		}
+		p.signalGroup(syscall.SIGCONT)
+	}
+}
+
+// visibleProcesses returns the ids of the processes in the namespace and under the limits of the process.
+func (p *Process) visibleProcesses() (pids []int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.namespace != nil {
+		pids = p.namespace.processes()
+	}
+	for _, limit := range p.cgroupLimits() {
+		pids = append(pids, processesIn(limit.Dir())...)
+	}
+	return pids
 }
 
 func setCgroupFrozen(path string, isFrozen bool) error {

@@ -42,21 +42,28 @@ func (n *mountNamespace) kill() {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(cgroupRemoveTimeout); time.Now().Before(deadline); <-tick.C {
-		paths, _ := filepath.Glob(namespacePath("[0-9]*")) // the pattern is well formed
-		found := false
-		for _, path := range paths {
-			if name, err := os.Readlink(path); err != nil || name != n.name { // a process that has ended has none
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil {
-				found = true
-				_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has ended
-			}
+		pids := n.processes()
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has ended
 		}
-		if !found {
+		if len(pids) == 0 {
 			return
 		}
 	}
+}
+
+// processes returns the ids of the processes in the namespace.
+func (n *mountNamespace) processes() (pids []int) {
+	paths, _ := filepath.Glob(namespacePath("[0-9]*")) // the pattern is well formed
+	for _, path := range paths {
+		if name, err := os.Readlink(path); err != nil || name != n.name { // a process that has ended has none
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path)))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // close forgets the namespace.

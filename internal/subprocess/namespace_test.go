@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -80,4 +82,28 @@ func TestCleanupHelperKillsNamespace(t *testing.T) {
 	require.NoError(t, subprocess.RunCleanupHelper(strings.NewReader(lines)), "the test's own namespace is left alone")
 	requireProcessEnded(t, outside)
 	<-p.Exited()
+}
+
+// Without cgroups, a process that has left its process group stands still with the others.
+func TestFreezeStopsNamespace(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, newSupervisorWithoutCgroups(t), specInNamespace(t, "leaves processes"))
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	p.DrainOutput()
+	inside, outside := parseTwoNumbers(t, p.LastOutput())
+	requireAllInState := func(states ...string) {
+		for _, pid := range []int{p.PID(), inside, outside} {
+			require.Eventually(t, func() bool { return slices.Contains(states, processState(pid)) }, testWaitTimeout, time.Millisecond)
+		}
+	}
+	for range 2 {
+		thaw := p.Freeze()
+		requireAllInState("T")
+		thaw()
+		requireAllInState("S", "R")
+	}
+	p.Freeze()
+	require.NoError(t, p.Stop(t.Context()), "they can be stopped")
+	requireProcessEnded(t, outside)
 }

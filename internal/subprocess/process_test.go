@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
@@ -81,6 +82,16 @@ func TestProcessIsPreferredByTheOOMKiller(t *testing.T) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/oom_score_adj")
 	require.NoError(t, err)
 	require.Equal(t, "500", strings.TrimSpace(string(text)))
+}
+
+// Code in one subprocess cannot move processes into the process group of another, which is in another
+// session.
+func TestProcessLeadsSession(t *testing.T) {
+	t.Parallel()
+	p := startProcess(t, newSupervisor(t), specForRole("echo"))
+	session, err := unix.Getsid(p.PID())
+	require.NoError(t, err)
+	require.Equal(t, p.PID(), session)
 }
 
 func TestProcessAnswersMessages(t *testing.T) {

@@ -130,10 +130,18 @@ func killProcessesIn(cgroup string) {
 			return
 		}
 	}
-	text, _ := os.ReadFile(filepath.Join(cgroup, "cgroup.procs")) // version 1 has no cgroup.kill
+	for _, pid := range processesIn(cgroup) { // version 1 has no cgroup.kill
+		_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has ended
+	}
+}
+
+// processesIn returns the ids of the processes in a cgroup.
+func processesIn(cgroup string) (pids []int) {
+	text, _ := os.ReadFile(filepath.Join(cgroup, "cgroup.procs")) // a cgroup that has been removed has none
 	for line := range strings.FieldsSeq(string(text)) {
 		if pid, err := strconv.Atoi(line); err == nil && pid > 1 {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has ended
+			pids = append(pids, pid)
 		}
 	}
+	return pids
 }

@@ -232,7 +232,7 @@ func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes
 	} else {
 		argv = append(argv, strconv.Itoa(firstExtraFD))
 	}
-	attr := &syscall.SysProcAttr{Setpgid: true}
+	attr := &syscall.SysProcAttr{Setsid: true} // with only a process group, processes of other children could enter it
 	if spec.Sandbox != nil {
 		var err error
 		if argv, err = spec.Sandbox.LauncherCommand(p.supervisor.launcher, argv); err != nil {

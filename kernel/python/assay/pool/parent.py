@@ -89,14 +89,16 @@ class WarmParent:
 
         Returns child in the forked process, None in the parent.
         """
+        leading, leader = os.pipe()
         pid = os.fork()
         if pid == 0:
-            os.setpgid(0, 0)
+            os.setsid()  # else it could move its processes into the process group of another kernel
+            os.close(leading)
+            os.close(leader)
             return child
-        try:
-            os.setpgid(pid, pid)  # in both processes, so that it is done before the server hears of the child
-        except OSError:
-            pass
+        os.close(leader)
+        os.read(leading, 1)  # it ends when the child has its process group, before the server hears of the child
+        os.close(leading)
         self._kernels.add(pid)
         self._send_message({"type": "forked", "pid": pid})
         return None
