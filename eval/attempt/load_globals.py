@@ -53,20 +53,39 @@ def __assay_load__(wanted, folder, workdir):
 
         if "array" in node:
             values = numpy.load(os.path.join(folder, os.path.basename(node["array"])), allow_pickle=False)
-            # Beside a float16, in any order of its bytes, NumPy takes every large int for infinite.
-            is_float16 = values.dtype.kind == "f" and values.dtype.itemsize == 2
-            return values.astype(numpy.float32) if is_float16 else values
+            kind = without_float16(values.dtype)
+            return values if kind == values.dtype else values.astype(kind)
         values = numpy.empty(len(node["objects"]), dtype=object)
         for i, item in enumerate(node["objects"]):
             values[i] = value(item)  # one by one: an item may be a list
         return values.reshape(node["shape"])
 
+    def without_float16(kind):
+        """Returns a dtype, with float32 for float16: NumPy takes every large int beside one for infinite."""
+        import numpy
+
+        if kind.subdtype is not None:
+            base, shape = kind.subdtype
+            return numpy.dtype((without_float16(base), shape))
+        if kind.names is not None:
+            return numpy.dtype([(name, without_float16(kind[name])) for name in kind.names])
+        is_float16 = kind.kind == "f" and kind.itemsize == 2  # in any order of its bytes
+        return numpy.dtype(numpy.float32) if is_float16 else kind
+
     def column(node):
         if "category" in node:
             return pandas().Categorical.from_codes(array(node["category"]), index(node["categories"]), node["ordered"])
         if "extension" in node:
-            return without_missing(pandas().array([value(item) for item in node["extension"]], dtype=node["dtype"]))
+            kind = extension_dtype(node["dtype"])
+            return without_missing(pandas().array([value(item) for item in node["extension"]], dtype=kind))
         return array(node)
+
+    def extension_dtype(text):
+        """Returns the text of an extension dtype, without float16. Refuses what the exporter does not write."""
+        kind = pandas().api.types.pandas_dtype(text)
+        if not isinstance(kind, pandas().api.extensions.ExtensionDtype) or str(kind) != text:
+            raise ValueError("%s is no dtype of an extension" % text)
+        return text.replace("float16", "float32").replace("halffloat", "float")
 
     def without_missing(values):
         """Returns values with NaN instead of NA: a comparison with NA is NA, and all() takes that for true."""

@@ -96,11 +96,7 @@ func (p Plan) enterNamespaces() error {
 		return err
 	}
 	for _, mount := range p.Mounts {
-		flags := uintptr(unix.MS_NOSUID)
-		if mount.ReadOnly {
-			flags |= unix.MS_RDONLY | unix.MS_NODEV | unix.MS_NOEXEC
-		}
-		if err := unix.Mount(mount.Type, mount.Target, mount.Type, flags, mount.Options); err != nil {
+		if err := mount.make(); err != nil {
 			return fmt.Errorf("mount %s: %w", mount.Target, err)
 		}
 	}
@@ -108,6 +104,17 @@ func (p Plan) enterNamespaces() error {
 		return bringUpLoopback()
 	}
 	return nil
+}
+
+func (m Mount) make() error {
+	if m.Source != "" {
+		return unix.Mount(m.Source, m.Target, "", unix.MS_BIND, "")
+	}
+	flags := uintptr(unix.MS_NOSUID)
+	if m.ReadOnly {
+		flags |= unix.MS_RDONLY | unix.MS_NODEV | unix.MS_NOEXEC
+	}
+	return unix.Mount(m.Type, m.Target, m.Type, flags, m.Options)
 }
 
 // makeReadOnlyExcept makes all file systems of the calling thread's mount namespace read-only, with

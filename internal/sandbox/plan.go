@@ -42,6 +42,7 @@ type Plan struct {
 
 // Mount is a file system that is mounted for one sandbox only.
 type Mount struct {
+	Source   string `json:"source"` // file that appears at Target; empty: a new file system of Type
 	Type     string `json:"type"`
 	Target   string `json:"target"`
 	Options  string `json:"data"`
@@ -119,7 +120,8 @@ func isMissing(path string) bool {
 // newPrivateMounts returns mounts that give a sandbox shared memory and pseudo
 // terminals that no other process sees and, if HiddenProcesses, a list of processes that has only
 // those that the sandbox's may trace, which are its own. The shared memory is freed with the
-// sandbox's last process, and may be as large as MaxMemoryBytes of the rules.
+// sandbox's last process, and may be as large as MaxMemoryBytes of the rules. Files that show what the
+// whole machine does are empty.
 func (m Machine) newPrivateMounts(r Rules) []Mount {
 	size := ""
 	if r.MaxMemoryBytes > 0 {
@@ -132,7 +134,21 @@ func (m Machine) newPrivateMounts(r Rules) []Mount {
 	if m.HiddenProcesses {
 		mounts = append(mounts, Mount{Type: "proc", Target: "/proc", Options: "hidepid=ptraceable", ReadOnly: true})
 	}
+	for _, name := range machineWideFiles() {
+		if path := filepath.Join("/proc", name); !isMissing(path) {
+			mounts = append(mounts, Mount{Source: os.DevNull, Target: path})
+		}
+	}
 	return mounts
+}
+
+// machineWideFiles returns the names of files in /proc that show of each file, lock, timer, key or page of
+// memory what other processes do with it. Programs in a sandbox could pass data to each other by them.
+func machineWideFiles() []string {
+	return []string{
+		"allocinfo", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "locks", "pagetypeinfo",
+		"sched_debug", "slabinfo", "timer_list", "vmallocinfo",
+	}
 }
 
 func (m Machine) rlimits(r Rules) []Rlimit {

@@ -23,6 +23,18 @@ func TestProcessesOutsideAreHidden(t *testing.T) {
 				"command line": `open(f"/proc/{SERVER}/cmdline").read()`,
 				"first":        `open("/proc/1/cmdline").read()`,
 			}, map[string]any{"SERVER": os.Getpid()})
+			mode.requireSnippetsFail(t, request, sandbox.EnforcesRead, map[string]string{
+				"cgroups": `os.listdir("/sys/fs/cgroup")`,
+			}, nil)
+			mode.requireSnippetsFail(t, request, sandbox.EnforcesSharedMemory, map[string]string{
+				"pages": `if not open("/proc/kpageflags", "rb").read(8): raise PermissionError`,
+				"slabs": `if not open("/proc/slabinfo").read(): raise PermissionError`,
+				"locks": `
+import fcntl
+file = open("own", "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+if not open("/proc/locks").read(): raise PermissionError`,
+			}, nil)
 			mode.requireSnippetsSucceed(t, request, map[string]string{
 				"own":   `open(f"/proc/{os.getpid()}/cmdline").read(), open("/proc/self/environ").read()`,
 				"child": "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nopen(f'/proc/{child.pid}/cmdline').read()\nassert str(child.pid) in os.listdir('/proc')\nchild.kill(); child.wait()",

@@ -196,7 +196,7 @@ func SystemPaths() []string {
 		// not their environment, memory or files, for which one must be allowed to trace
 		// them.
 		"/proc",
-		"/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage",
+		"/sys/devices/system", "/sys/kernel/mm/transparent_hugepage",
 
 		// the dynamic linker
 		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",

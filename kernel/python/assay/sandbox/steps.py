@@ -91,6 +91,9 @@ def _enter_namespaces(
     if writable_paths:
         _make_read_only_except(writable_paths)
     for mount in mounts:
+        if mount["source"]:
+            _mount_file_system(mount["source"], mount["target"], "", _MS_BIND, "")
+            continue
         read_only = _MS_RDONLY | _MS_NODEV | _MS_NOEXEC if mount["read_only"] else 0
         flags = _MS_NOSUID | read_only
         _mount_file_system(mount["type"], mount["target"], mount["type"], flags, mount["data"])
