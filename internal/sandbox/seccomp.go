@@ -101,8 +101,10 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 		{syscall: unix.SYS_FCNTL, argument: 1, test: unix.BPF_JEQ, value: unix.F_NOTIFY},
 		otherProcess(unix.SYS_PRLIMIT64, 0),
 		// also not of all processes in its group, or of its user
-		otherProcess(unix.SYS_SETPRIORITY, 1), {syscall: unix.SYS_SETPRIORITY, argument: 0, test: unix.BPF_JEQ, value: unix.PRIO_PROCESS, negated: true},
-		otherProcess(unix.SYS_IOPRIO_SET, 1), {syscall: unix.SYS_IOPRIO_SET, argument: 0, test: unix.BPF_JEQ, value: ioprioWhoProcess, negated: true},
+		otherProcess(unix.SYS_SETPRIORITY, 1),
+		{syscall: unix.SYS_SETPRIORITY, argument: 0, test: unix.BPF_JEQ, value: unix.PRIO_PROCESS, negated: true},
+		otherProcess(unix.SYS_IOPRIO_SET, 1),
+		{syscall: unix.SYS_IOPRIO_SET, argument: 0, test: unix.BPF_JEQ, value: ioprioWhoProcess, negated: true},
 		otherProcess(unix.SYS_SCHED_SETAFFINITY, 0),
 		// By policy, not by process: ZeroMQ sets the normal policy for threads by their ids,
 		// and aborts if that fails.

@@ -254,6 +254,13 @@ func TestCommandGroupIsKilled(t *testing.T) {
 	})
 }
 
+// When the machine's memory runs out, Linux kills a grading program before other attempts.
+func TestCommandIsPreferredByTheOOMKiller(t *testing.T) {
+	t.Parallel()
+	got := gradeWithShellScript(t.Context(), `until [ "$(cat /proc/$$/oom_score_adj)" = 900 ]; do :; done; echo '{"passed": true}'`, grading.Input{Dir: t.TempDir()})
+	require.Equal(t, "pass", resultOutcomeWithErrorKind(got), got.Reasoning)
+}
+
 // No answer of a grading command passes unless a second, strict decoder agrees.
 func FuzzCommandAnswer(f *testing.F) {
 	for _, text := range []string{
