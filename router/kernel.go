@@ -113,12 +113,14 @@ func (k kernelRole) onEnded(p *Peer, _ []frame) {
 // routeRunFrame applies a kernel frame about a run of a cell to the executions and sends it to
 // the consoles at /run that have no view, because a view gets it from the trace. If the frame
 // starts or ends a run, the agent is sent a kernel_message; without an agent that is noted as
-// dropped.
+// dropped. A frame that does not fit comes from code in a cell: the agent is not sent a message that it
+// might not understand.
 func (r *Router) routeRunFrame(p *Peer, f frame) {
 	r.kernelOrder.Lock()
 	defer r.kernelOrder.Unlock()
 	f = p.recordReceived(f, "")
-	if err := r.executions.ApplyFrame(f.bodySeq, f.envelope, f.body); err != nil {
+	err := r.executions.ApplyFrame(f.bodySeq, f.envelope, f.body)
+	if err != nil {
 		r.log.Warn("a kernel frame does not fit", "type", f.envelope.Type, "error", err)
 	}
 	r.mu.Lock()
@@ -129,7 +131,7 @@ func (r *Router) routeRunFrame(p *Peer, f frame) {
 	}
 	r.mu.Unlock()
 	wasStopped := r.cellRuns.noteFrame(f.envelope)
-	if content, ok := r.executions.KernelMessage(f.envelope, f.body); ok {
+	if content, ok := r.executions.KernelMessage(f.envelope, f.body); ok && err == nil {
 		if wasStopped {
 			content = r.withLimitNotice(content)
 		}

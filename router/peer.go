@@ -150,6 +150,9 @@ func (p *Peer) readLoop(ctx context.Context) error {
 		if err == nil && isNestedTooDeep(body) {
 			err = fmt.Errorf("it is nested more than %d levels deep", maxNestingDepth)
 		}
+		if err == nil && !protocol.IsRawFrame(body) && protocol.HasNumberLongerThan(body, maxNumberDigits) {
+			err = fmt.Errorf("it has a number of more than %d characters", maxNumberDigits)
+		}
 		if err != nil {
 			p.router.log.Warn("malformed message", "peer", p.name, "error", err)
 			p.recordReceived(frame{body: body}, trace.NoteMalformed)
@@ -165,6 +168,10 @@ func (p *Peer) readLoop(ctx context.Context) error {
 // of a message become parts of others: an output goes into the message about its run that the
 // agent gets, and into the hello message of every later console.
 const maxNestingDepth = 500
+
+// maxNumberDigits is how long a number in a message may be. Python's reader fails at an integer of more than
+// 4,300 digits.
+const maxNumberDigits = 4000
 
 // isNestedTooDeep reports whether the JSON of a well-formed message is nested more than
 // maxNestingDepth levels deep.

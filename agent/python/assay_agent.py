@@ -312,16 +312,22 @@ class Agent:
         body = json.dumps(message, allow_nan=False).encode()
         self._writer.write(struct.pack("<q", len(body)) + body)
 
-    async def _receive_message(self) -> Json:
+    async def _receive_body(self) -> bytes:
         (length,) = struct.unpack("<q", await self._reader.readexactly(8))
-        message: Json = json.loads(await self._reader.readexactly(length))
-        return message
+        return await self._reader.readexactly(length)
 
     async def _read_messages(self) -> None:
-        """Read and handle messages until the connection ends. It never waits for work."""
+        """Read and handle messages until the connection ends. It never waits for work.
+
+        A message that cannot be handled is reported on stderr, and is lost alone.
+        """
         try:
             while True:
-                self._handle_message(await self._receive_message())
+                body = await self._receive_body()
+                try:
+                    self._handle_message(json.loads(body))
+                except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
+                    traceback.print_exc()
         except (asyncio.IncompleteReadError, OSError):
             pass  # the server has closed the connection
         except Exception:

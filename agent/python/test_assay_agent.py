@@ -34,7 +34,9 @@ class FakeServer:
         self.received: list[Json] = []
 
     def send_message(self, **message: Any) -> None:
-        body = json.dumps(message).encode()
+        self.send_body(json.dumps(message).encode())
+
+    def send_body(self, body: bytes) -> None:
         self._writer.write(struct.pack("<q", len(body)) + body)
 
     async def receive_message(self, kind: Optional[str] = None) -> Json:
@@ -332,6 +334,27 @@ class AgentTest(unittest.IsolatedAsyncioTestCase):
             server.send_message(type="agent_query", query="go", request_id="q")
             await server.receive_action("execute_code")
         self.assertEqual(ended, ["work"])
+
+    async def test_messages_that_cannot_be_handled(self) -> None:
+        async def work(agent: Agent, _: Query) -> None:
+            run = await agent.create_and_run("1")
+            agent.submit("it is " + run["logs"])
+
+        async with run_agent(work) as server:
+            server.send_message(type="agent_query", query="go", request_id="q")
+            server.answer_action(await server.receive_action("get_context"), context={"cell_count": 0, "cells": []})
+            create = await server.receive_action("create_cell")
+            server.answer_action(create, cell_id="c1")
+            server.send_message(type="kernel_message")
+            server.send_message(type="kernel_message", message={"type": "start_cell", "cell_id": ["c1"], "run_sequencer": 1})
+            server.send_message(type="kernel_message", message={"type": "start_cell", "cell_id": "c2"})
+            server.send_body(b'{"type": "kernel_message", "message": %s}' % (b"7" * 6000))
+            server.send_body(b"{}[")
+            server.start_cell("c1", 1)
+            server.end_cell("c1", 1, "42")
+            entry = (await server.receive_message("agent_history_updated"))["entry"]
+            self.assertEqual(entry["content"][0]["input"]["summary"], "it is 42")
+            await server.await_status("done")
 
     async def test_large_frames(self) -> None:
         got: list[int] = []

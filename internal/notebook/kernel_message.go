@@ -1,9 +1,13 @@
 package notebook
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"assay/internal/protocol"
 )
@@ -26,10 +30,13 @@ const (
 func (e *Executions) KernelMessage(env protocol.Envelope, body []byte) (json.RawMessage, bool) {
 	switch env.Type {
 	case protocol.TypeStartCell:
-		return body, true
+		return withRunSequencer(body), true
 	case protocol.TypeCellResult:
 		result, err := readMembers(body)
-		return e.resultWithOutputs(env.CellID, result), err == nil
+		if err != nil {
+			return nil, false
+		}
+		return e.resultWithOutputs(env.CellID, result), true
 	default:
 		return nil, false
 	}
@@ -41,6 +48,7 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 	name := e.cfg.CellTitle(cellID)
 	logs, outputs := e.logsAndOutputs(cellID)
 	var b objectBuilder
+	makeResultConform(result)
 	for _, field := range slices.Sorted(maps.Keys(result)) {
 		switch field {
 		case "logs", "display_name", "cell_outputs":
@@ -53,6 +61,56 @@ func (e *Executions) resultWithOutputs(cellID string, result map[string]json.Raw
 	shortener := outputShortener{maxTextBytes: maxMessageTextBytes, maxBinaryBytes: maxMessageBinaryBytes, showRetained: true}
 	b.addArrayField("cell_outputs", limitOutputs(maxMessageOutputBytes, shortener.encodeOutputs(outputs)))
 	return b.finishObject()
+}
+
+// withRunSequencer returns a start_cell with a run_sequencer, 0 if it has none.
+func withRunSequencer(body []byte) json.RawMessage {
+	members, err := readMembers(body)
+	if value, ok := members["run_sequencer"]; err != nil || ok && string(value) != "null" {
+		return body
+	}
+	completed, err := protocol.ReplaceFields(body, protocol.Field{Name: "type", Value: protocol.TypeStartCell}, protocol.Field{Name: "run_sequencer", Value: 0})
+	if err != nil {
+		return body
+	}
+	return completed
+}
+
+// makeResultConform replaces those fields of a cell_result that are not what the protocol says, so that
+// agents can rely on them: code in a cell can send frames too.
+func makeResultConform(result map[string]json.RawMessage) {
+	exception := exceptionText(result["exception"])
+	status, _ := unquoteString(result["status"])
+	hasFailed := string(result["has_exception"]) == "true" || exception != "" || status != "" && status != protocol.StatusOK
+	if _, err := strconv.ParseInt(string(result["run_sequencer"]), 10, 64); err != nil {
+		result["run_sequencer"] = json.RawMessage("0")
+	}
+	if !slices.Contains([]string{protocol.StatusOK, protocol.StatusError, protocol.StatusInterrupted}, status) {
+		result["status"] = quoted(map[bool]string{false: protocol.StatusOK, true: protocol.StatusError}[hasFailed])
+	}
+	if text := string(result["has_exception"]); text != "true" && text != "false" {
+		result["has_exception"] = json.RawMessage(strconv.FormatBool(hasFailed))
+	}
+	if _, isText := unquoteString(result["exception"]); !isText && string(result["exception"]) != "null" {
+		result["exception"] = json.RawMessage("null")
+		if exception != "" {
+			result["exception"] = quoted(exception)
+		}
+	}
+	for _, name := range []string{"outputs", "dataframe_outputs", "figure_outputs", "static_figure_outputs"} {
+		if value, ok := result[name]; ok && !bytes.HasPrefix(value, []byte("[")) {
+			result[name] = json.RawMessage("[]")
+		}
+	}
+	if value, ok := result["duration_ms"]; ok && parseMilliseconds(value) == 0 {
+		result["duration_ms"] = json.RawMessage("0")
+	}
+}
+
+// quoted returns a text as a JSON string.
+func quoted(text string) json.RawMessage {
+	quoted, _ := jsontext.AppendQuote(nil, text) // fails for invalid UTF-8 only, which it replaces
+	return quoted
 }
 
 // logsAndOutputs returns what the last run of a cell has printed, and its outputs; both are

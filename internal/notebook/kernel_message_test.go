@@ -261,3 +261,39 @@ func TestKernelMessageOfOtherFrames(t *testing.T) {
 	_, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult}, []byte(`{"cut`))
 	require.False(t, ok)
 }
+
+// A cell_result that code in a cell has sent has the protocol's types when the agent gets it.
+func TestKernelMessageConforms(t *testing.T) {
+	t.Parallel()
+	for frame, want := range map[string]string{
+		`{}`: `{"status":"ok","has_exception":false,"run_sequencer":0,"exception":null}`,
+		`{"run_sequencer":[1],"status":7,"has_exception":"no","exception":["x"],"outputs":{},"figure_outputs":null,"duration_ms":"1"}`: `{"status":"error","has_exception":true,"run_sequencer":0,"exception":"x","outputs":[],"figure_outputs":[],"duration_ms":0}`,
+		`{"run_sequencer":2,"status":"error","has_exception":true,"exception":"x","outputs":["a"],"duration_ms":1.5}`:                  `{"run_sequencer":2,"status":"error","has_exception":true,"exception":"x","outputs":["a"],"duration_ms":1.5}`,
+		`{"status":"well","exception":null}`: `{"status":"error","has_exception":true,"run_sequencer":0,"exception":null}`,
+	} {
+		executions := startedExecutions(t)
+		text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeCellResult, CellID: "a"}, []byte(frame))
+		require.True(t, ok)
+		var got map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(text, &got))
+		for _, added := range []string{"logs", "display_name", "cell_outputs"} {
+			delete(got, added)
+		}
+		kept, err := json.Marshal(got)
+		require.NoError(t, err)
+		require.JSONEq(t, want, string(kept), frame)
+	}
+}
+
+func TestKernelMessageOfStartHasRunSequencer(t *testing.T) {
+	t.Parallel()
+	executions := startedExecutions(t)
+	for frame, want := range map[string]string{
+		`{"type":"start_cell","cell_id":"a"}`:                   `{"type":"start_cell","cell_id":"a","run_sequencer":0}`,
+		`{"type":"start_cell","cell_id":"a","run_sequencer":7}`: `{"type":"start_cell","cell_id":"a","run_sequencer":7}`,
+	} {
+		text, ok := executions.KernelMessage(protocol.Envelope{Type: protocol.TypeStartCell, CellID: "a"}, []byte(frame))
+		require.True(t, ok)
+		require.JSONEq(t, want, string(text))
+	}
+}

@@ -153,6 +153,51 @@ func unexpectedEOF(err error) error {
 	return err
 }
 
+// HasNumberLongerThan reports whether text, which must be well-formed JSON, has a number of more than
+// maxLength characters.
+func HasNumberLongerThan(text []byte, maxLength int) bool {
+	// A longer number covers one of these places. It may be a text's, which only reading all of it shows.
+	isPossible := false
+	for i := maxLength; i < len(text) && !isPossible; i += maxLength {
+		isPossible = lengthOfNumberAt(text, i) > maxLength
+	}
+	if !isPossible {
+		return false
+	}
+	length, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quoted && c == '\\':
+			i++ // skip the escaped character
+		case c == '"':
+			quoted = !quoted
+		}
+		if quoted || !isNumberCharacter(c) {
+			length = 0
+		} else if length++; length > maxLength {
+			return true
+		}
+	}
+	return false
+}
+
+// lengthOfNumberAt returns how many characters around index i could be one number.
+func lengthOfNumberAt(text []byte, i int) int {
+	start, end := i, i
+	for start > 0 && isNumberCharacter(text[start-1]) {
+		start--
+	}
+	for end < len(text) && isNumberCharacter(text[end]) {
+		end++
+	}
+	return end - start
+}
+
+func isNumberCharacter(c byte) bool {
+	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
+}
+
 // IsDeeperThan reports whether text, which must be well-formed JSON, has objects and arrays
 // nested more than maxDepth levels deep.
 func IsDeeperThan(text []byte, maxDepth int) bool {

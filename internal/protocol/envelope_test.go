@@ -136,3 +136,20 @@ func TestReplaceFields(t *testing.T) {
 		require.ErrorIs(t, err, protocol.ErrMalformed, body)
 	}
 }
+
+func TestHasNumberLongerThan(t *testing.T) {
+	t.Parallel()
+	digits := strings.Repeat("7", 11)
+	for text, want := range map[string]bool{
+		`{"n":` + digits[:10] + `}`:               false,
+		`{"n":` + digits + `}`:                    true,
+		`{"n":-1.5e-` + digits[:8] + `}`:          true,
+		`{"some text before":[1,` + digits + `]}`: true,
+		`{"n":"` + digits + digits + `"}`:         false,
+		`{"n":"\"` + digits + `\"","m":12}`:       false,
+		`{"n":"x","m":[` + digits + `,2]}`:        true,
+		``:                                        false,
+	} {
+		require.Equal(t, want, protocol.HasNumberLongerThan([]byte(text), 10), text)
+	}
+}
