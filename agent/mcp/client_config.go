@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // clientConfigFile is the file in which MCP clients look for servers of tools.
@@ -14,8 +16,18 @@ const clientConfigFile = ".mcp.json"
 
 // clientConfig is the file that tells MCP clients in a folder how to reach the tools.
 type clientConfig struct {
+	folder                *os.File // in which it is
 	path, program, socket string
 	isOurs                bool // it has been written
+}
+
+// newClientConfig returns the file in this folder. The caller closes the result's folder.
+func newClientConfig(dir, program, socket string) (*clientConfig, error) {
+	folder, err := os.Open(filepath.Join(dir, "."))
+	if err != nil {
+		return nil, fmt.Errorf("the folder of the program: %w", err)
+	}
+	return &clientConfig{folder: folder, path: filepath.Join(dir, clientConfigFile), program: program, socket: socket}, nil
 }
 
 // write writes the file. What is at its path the first time is not replaced, and is an error unless it has
@@ -32,7 +44,7 @@ func (c *clientConfig) write() error {
 	}
 	text = append(text, '\n')
 	if c.isOurs {
-		if err := os.RemoveAll(c.path); err != nil {
+		if err := c.remove(); err != nil {
 			return fmt.Errorf("replace the MCP configuration of the program: %w", err)
 		}
 	}
@@ -46,6 +58,16 @@ func (c *clientConfig) write() error {
 	c.isOurs = true
 	_, err = file.Write(text)
 	return errors.Join(err, file.Close())
+}
+
+// remove removes what is at the file's path, whatever modes code has given it and its folder. A folder that
+// cannot be removed gets another name.
+func (c *clientConfig) remove() error {
+	err := c.folder.Chmod(0o700) // its path is of no use without the right to search it
+	if err == nil && os.RemoveAll(c.path) != nil {
+		err = os.Rename(c.path, c.path+"-"+rand.Text())
+	}
+	return err
 }
 
 // checkClientConfig returns an error unless a plain file at path has this content.

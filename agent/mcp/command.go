@@ -37,7 +37,7 @@ type commandRunner struct {
 	task  *currentTask
 	end   func(error) // ends the agent
 
-	clientConfig clientConfig
+	clientConfig *clientConfig
 }
 
 // CommandError is the error of a Command that has failed without a submission in an evaluation.
@@ -47,22 +47,25 @@ type CommandError struct{ text string }
 func (e *CommandError) Error() string { return e.text }
 
 // run starts the command for a query and waits for its end. Its error says that the command
-// could not be started, or is the cause of ctx. A command that fails without a submission ends the
+// could not be started for the first query, or is the cause of ctx. For a later one that is only reported, and the
+// query has ended, because code in the folder may be the cause. A command that fails without a submission ends the
 // agent in an evaluation; elsewhere it is only reported.
 func (r *commandRunner) run(ctx context.Context, task tools.ExternalTask) error {
 	text := task.EarlierTasks + task.Text
 	r.task.set(text)
 	defer r.task.set("")
-	if err := r.clientConfig.write(); err != nil {
-		return err
-	}
 	// Pdeathsig kills the command when the thread that started it ends, which must be only
 	// when this process is killed.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	isFirst := !r.clientConfig.isOurs
 	started, err := r.start(text)
-	if err != nil {
-		return fmt.Errorf("start %s: %w", filepath.Base(r.cfg.Command[0]), err)
+	switch {
+	case err != nil && isFirst:
+		return err
+	case err != nil:
+		r.agent.ReportError(err.Error())
+		return nil
 	}
 	submitted := started.awaitExit(ctx, task.Submitted, r.cfg.CloseTimeout)
 	if failure := started.failureText(); failure != "" && !submitted && ctx.Err() == nil {
@@ -88,8 +91,11 @@ func (r *commandRunner) arguments(text string) (argv []string, hasTask bool) {
 	return argv, hasTask
 }
 
-// start starts the command, with the task on stdin unless an argument has it.
+// start writes the command's configuration and starts it, with the task on stdin unless an argument has it.
 func (r *commandRunner) start(text string) (*runningCommand, error) {
+	if err := r.clientConfig.write(); err != nil {
+		return nil, err
+	}
 	argv, hasTask := r.arguments(text)
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is ended in steps, with its group
 	if !hasTask {
@@ -103,7 +109,7 @@ func (r *commandRunner) start(text string) (*runningCommand, error) {
 	stdout, stderr := &lineWriter{output: c.output}, &lineWriter{output: c.output}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("start %s: %w", filepath.Base(r.cfg.Command[0]), err)
 	}
 	go func() {
 		defer close(c.exited)

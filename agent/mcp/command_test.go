@@ -146,6 +146,7 @@ func TestClientConfigIsWrittenAgain(t *testing.T) {
 	for name, spoil := range map[string]string{
 		"changed": `echo {} > .mcp.json`, "gone": `rm .mcp.json`, "a pipe": `rm .mcp.json; mkfifo .mcp.json`,
 		"huge": `truncate -s 4G .mcp.json`, "a folder": `rm .mcp.json; mkdir -p .mcp.json/x`, "a link": `ln -sf /etc/passwd .mcp.json`,
+		"no rights": `chmod 0 .`, "a closed folder": `rm .mcp.json; mkdir -p .mcp.json/x; chmod 0 .mcp.json`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

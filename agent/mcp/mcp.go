@@ -22,7 +22,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -104,7 +103,11 @@ func Run(ctx context.Context, conn protocol.Conn, cfg Config) error {
 		var end context.CancelCauseFunc
 		ctx, end = context.WithCancelCause(ctx)
 		defer end(nil)
-		config := clientConfig{path: filepath.Join(cfg.WorkDir, clientConfigFile), program: cfg.Program, socket: cfg.Socket}
+		config, err := newClientConfig(cfg.WorkDir, cfg.Program, cfg.Socket)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		defer config.folder.Close()
 		runner := &commandRunner{cfg: cfg, agent: agent, task: task, end: end, clientConfig: config}
 		work = runner.run
 	}
