@@ -19,15 +19,16 @@ const (
 	statBlockBytes    = 512  // unit of st_blocks
 
 	// minEntryBytes is what a file or folder counts at least, so that the number of empty
-	// files is limited, too.
+	// files is limited, too. A folder counts so much more for each maxPathComponents folders that it is
+	// in, because opening it takes so much longer.
 	minEntryBytes = 4 << 10
 )
 
 // DiskUsage returns how many bytes the files and folders below root, and root itself,
-// occupy on the disk, and at least 4 KiB each. A file with several names counts once. Links are not followed.
+// occupy on the disk, and at least 4 KiB each; a folder counts 4 KiB more for each 16 folders that it is in. A file with several names counts once. Links are not followed.
 // Deleted files that are still open do not count, and files moved during the count may
 // be missed. The tree may have any depth and size and may change meanwhile: memory
-// grows with the number of folders not yet visited, and at most two descriptors are
+// grows with the number of folders not yet visited, and at most three descriptors are
 // open beside root's.
 //
 // If ctx ends or a folder cannot be read, it returns an error and the sum that it has
@@ -39,6 +40,7 @@ func DiskUsage(ctx context.Context, root string) (int64, error) {
 	}
 	defer unix.Close(fd)
 	c := diskUsageCounter{rootFD: fd, linkedFiles: map[inodeID]bool{}, pending: []*pendingFolder{{}}}
+	defer c.closeLast()
 	if _, err := c.countEntry(fd, ""); err != nil {
 		return 0, fmt.Errorf("measure %s: %w", root, err)
 	}
@@ -63,6 +65,9 @@ type diskUsageCounter struct {
 	linkedFiles map[inodeID]bool // counted files with more than one name
 	pending     []*pendingFolder // not yet visited
 	firstError  error
+
+	last    *pendingFolder // visited last; nil before the first
+	lastDir *os.File       // the same, open
 }
 
 // inodeID identifies a file by device and inode, independently of its names.
@@ -73,6 +78,7 @@ type inodeID struct{ device, inode uint64 }
 type pendingFolder struct {
 	parent *pendingFolder
 	name   string
+	depth  int // folders that it is in, below the root
 }
 
 // countFolder adds the sizes of all entries in a folder to the total, and its
@@ -85,14 +91,16 @@ func (c *diskUsageCounter) countFolder(ctx context.Context, f *pendingFolder) er
 	if err != nil {
 		return err
 	}
+	c.closeLast()
 	dir := os.NewFile(uintptr(fd), f.name)
-	defer dir.Close()
+	c.last, c.lastDir = f, dir
+	c.totalBytes += int64(f.depth/maxPathComponents) * minEntryBytes
 	for ctx.Err() == nil {
 		names, err := dir.Readdirnames(maxNamesPerRead)
 		for _, name := range names {
 			isFolder, err := c.countEntry(fd, name)
 			if isFolder {
-				c.pending = append(c.pending, &pendingFolder{parent: f, name: name})
+				c.pending = append(c.pending, &pendingFolder{parent: f, name: name, depth: f.depth + 1})
 			}
 			if err != nil {
 				return err
@@ -108,15 +116,29 @@ func (c *diskUsageCounter) countFolder(ctx context.Context, f *pendingFolder) er
 	return context.Cause(ctx)
 }
 
-// openFolder opens a pending folder, starting at the root and resolving at most
+// closeLast closes the folder that was visited last, if it is open.
+func (c *diskUsageCounter) closeLast() {
+	if c.lastDir != nil {
+		_ = c.lastDir.Close()
+	}
+	c.last, c.lastDir = nil, nil
+}
+
+// openFolder opens a pending folder, starting at its parent if that was visited last, otherwise at the root, and
+// resolving at most
 // maxPathComponents names per system call, since the path may be too long for one. It
 // refuses symbolic links.
 func (c *diskUsageCounter) openFolder(f *pendingFolder) (int, error) {
 	var names []string // innermost first
+	start := c.rootFD
 	for ; f.parent != nil; f = f.parent {
 		names = append(names, f.name)
+		if f.parent == c.last {
+			start = int(c.lastDir.Fd())
+			break
+		}
 	}
-	at := c.rootFD
+	at := start
 	for {
 		path, flags := ".", uint64(unix.O_RDONLY)
 		if count := min(maxPathComponents, len(names)); count > 0 {
@@ -130,7 +152,7 @@ func (c *diskUsageCounter) openFolder(f *pendingFolder) (int, error) {
 			Flags:   flags | unix.O_DIRECTORY | unix.O_CLOEXEC,
 			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
 		})
-		if at != c.rootFD {
+		if at != start {
 			_ = unix.Close(at)
 		}
 		if err != nil || len(names) == 0 {
