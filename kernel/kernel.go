@@ -259,6 +259,10 @@ func (k *Kernel) writeUntracked(body []byte) error {
 // still call Stop.
 func (k *Kernel) Kill() { k.proc.Kill() }
 
+// DeletedBytes returns how much disk deleted files occupy that the kernel, or what it has started, holds open;
+// see [subprocess.Process.DeletedBytes].
+func (k *Kernel) DeletedBytes(dir string) int64 { return k.proc.DeletedBytes(dir) }
+
 // Freeze keeps the kernel and everything that it has started from running until thaw is called; see
 // [subprocess.Process.Freeze]. Requests to it must wait until then.
 func (k *Kernel) Freeze() (thaw func()) { return k.proc.Freeze() }

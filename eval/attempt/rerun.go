@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/eval/session"
@@ -58,17 +59,24 @@ func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (res
 	if err != nil {
 		return nil, err
 	}
+	var running atomic.Pointer[kernel.Kernel]
+	quota = quota.CountingHeld(func() session.HoldingProcess {
+		if k := running.Load(); k != nil {
+			return k
+		}
+		return nil
+	})
 	ctx, kill := context.WithCancelCause(ctx)
 	var monitor sync.WaitGroup
 	defer monitor.Wait()
 	defer kill(nil)
 	monitor.Go(func() { quota.Monitor(ctx, func(exceeded session.LimitExceeded) { kill(diskLimitError(exceeded)) }) })
-	return a.rerunInWorkdir(ctx, workdir, quota, cells)
+	return a.rerunInWorkdir(ctx, workdir, quota, cells, running.Store)
 }
 
 // rerunInWorkdir does the work of rerunNotebook in the working folder that was made for it.
-// When ctx ends the kernel is killed.
-func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota session.DiskQuota, cells []notebook.Cell) (result *grading.Notebook, err error) {
+// When ctx ends the kernel is killed. onStart is called with the kernel.
+func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota session.DiskQuota, cells []notebook.Cell, onStart func(*kernel.Kernel)) (result *grading.Notebook, err error) {
 	cfg := a.cfg.Kernel
 	cfg.Workdir, cfg.Session, cfg.Environ, cfg.Sandbox = workdir, a.journal.SessionID, a.cfg.Environ, a.rerunSandbox()
 	cfg.OnStuck = func(string) bool { return true }
@@ -76,6 +84,7 @@ func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota sess
 	if err != nil {
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
+	onStart(k)
 	a.rerunEnforced = append(a.rerunEnforced, k.EnforcedLimits)
 	defer func() { err = errors.Join(err, stopRerunKernel(ctx, k)) }()
 	defer context.AfterFunc(ctx, k.Kill)()

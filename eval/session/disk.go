@@ -40,7 +40,25 @@ type DiskQuota struct {
 	folder       string
 	initialBytes int64 // size of the folder when the quota was made
 	limitBytes   int64 // 0 or less: no limit
+
+	// heldBytes returns how much deleted files occupy that are still open. Nil: none are.
+	heldBytes func() int64
 }
+
+// CountingHeld returns a quota that also counts the deleted files which a process, and what it has started,
+// holds open. process returns that of the moment, nil if there is none.
+func (d DiskQuota) CountingHeld(process func() HoldingProcess) DiskQuota {
+	d.heldBytes = func() int64 {
+		if p := process(); p != nil {
+			return p.DeletedBytes(d.folder)
+		}
+		return 0
+	}
+	return d
+}
+
+// HoldingProcess is a [subprocess.Process], of a kernel or an agent.
+type HoldingProcess interface{ DeletedBytes(dir string) int64 }
 
 // NewDiskQuota returns a quota that allows limitBytes in addition to what the folder
 // contains now; 0 or less means no limit. It fails if the folder cannot be measured.
@@ -53,12 +71,15 @@ func NewDiskQuota(ctx context.Context, folder string, limitBytes int64) (DiskQuo
 }
 
 // Measure returns how many bytes have been added to the folder, and whether that exceeds the
-// limit. Files that cannot be read do not count.
+// limit. See CountingHeld for files that have been deleted. Files that cannot be read do not count.
 func (d DiskQuota) Measure(ctx context.Context) (measured LimitExceeded, isExceeded bool) {
 	if d.limitBytes <= 0 {
 		return LimitExceeded{}, false
 	}
 	usedBytes, _ := sandbox.DiskUsage(ctx, d.folder)
+	if d.heldBytes != nil {
+		usedBytes += d.heldBytes()
+	}
 	measured = LimitExceeded{Type: TypeLimitExceeded, LimitName: "disk", ConfiguredBytes: d.limitBytes, MeasuredBytes: usedBytes - d.initialBytes}
 	return measured, measured.MeasuredBytes > d.limitBytes
 }
@@ -99,6 +120,12 @@ func (s *Session) enforceDiskQuota(ctx context.Context) {
 		return
 	}
 	isKernelSpared := s.cfg.IsEvaluation
+	quota = quota.CountingHeld(func() HoldingProcess {
+		if k := s.currentChildren().kernel; k != nil {
+			return k
+		}
+		return nil
+	})
 	quota.Monitor(ctx, func(exceeded LimitExceeded) {
 		s.recordEvent(TypeLimitExceeded, exceeded)
 		if isKernelSpared {
@@ -124,6 +151,12 @@ func (s *Session) enforceAgentDiskQuota(ctx context.Context) {
 	if cfg.HomeSeed != "" {
 		quota.initialBytes, _ = sandbox.DiskUsage(ctx, cfg.HomeSeed) // what cannot be read is not copied either
 	}
+	quota = quota.CountingHeld(func() HoldingProcess {
+		if a := s.currentChildren().agent; a != nil {
+			return a
+		}
+		return nil
+	})
 	quota.Monitor(ctx, func(exceeded LimitExceeded) {
 		s.recordEvent(TypeLimitExceeded, exceeded)
 		if a := s.currentChildren().agent; a != nil && !s.cfg.IsEvaluation {

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,4 +53,32 @@ func TestSessionOverDiskQuotaLosesItsKernel(t *testing.T) {
 	query("import os, time\ntime.sleep(1.5)\nos.remove('more')\nprint('removed')")
 	result := s.awaitEntry(t, "the cell", entryMatcher(trace.KernelToServer, protocol.TypeCellResult))
 	require.Equal(t, protocol.StatusOK, result.Status)
+}
+
+// Files that have been deleted count as long as the kernel, or what it has started, holds them open.
+func TestDeletedFilesCountAgainstDiskQuota(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]string{
+		"open":            "file = open('held', 'wb')\nimport os\nos.remove('held')\nfile.write(bytes(8 << 20))\nfile.flush()\nwhile True: pass",
+		"open in a child": "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import os\\nfile = open(\"held\", \"wb\")\\nos.remove(\"held\")\\nfile.write(bytes(8 << 20))\\nfile.flush()\\nwhile True: pass'], start_new_session=True)",
+		"mapped":          "import mmap, os\nwith open('held', 'w+b') as file:\n    file.write(bytes(8 << 20))\n    file.flush()\n    os.remove('held')\n    view = mmap.mmap(file.fileno(), 0)\nwhile True: pass",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "mapped" && os.Geteuid() != 0 {
+				t.Skip("only root can look at the files that a process has mapped")
+			}
+			sup := newSupervisor(t)
+			s := startSession(t, sup, session.Config{Kernel: pythonKernelConfig(t, sup), Agent: agent.Config{Command: childCommand("runs queries")}, MaxDiskBytes: 4 << 20})
+			if name == "open in a child" && !s.EnforcedRules()["cgroup_kill"] {
+				t.Skip("without cgroups and without a sandbox the child is not found")
+			}
+			require.NoError(t, s.SendQuery(protocol.AgentQuery{Query: source}))
+			exceeded := s.awaitEntry(t, "the limit", entryMatcher(trace.HopSession, session.TypeLimitExceeded))
+			var limit session.LimitExceeded
+			require.NoError(t, json.Unmarshal(exceeded.Body, &limit))
+			require.InDelta(t, 8<<20, limit.MeasuredBytes, 1<<20)
+			s.awaitEntry(t, "the end of the kernel", entryMatcher(trace.HopSession, protocol.TypeManagedProcessExit))
+		})
+	}
 }

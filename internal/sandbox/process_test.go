@@ -73,6 +73,14 @@ import signal, subprocess
 child = subprocess.Popen(["sleep", "60"])
 child.terminate()
 assert child.wait() == -signal.SIGTERM`,
+				"reserve disk": `
+import errno
+file = os.open("reserved", os.O_CREAT | os.O_RDWR)
+try: syscall(NR["fallocate"], file, 0, 0, 1 << 40)
+except OSError as error: assert error.errno == errno.EOPNOTSUPP, error
+else: raise AssertionError
+os.posix_fallocate(file, 0, 1 << 20)  # writes
+assert os.fstat(file).st_blocks * 512 >= 1 << 20`,
 				"own group": `import signal; signal.signal(signal.SIGUSR1, lambda *_: None); os.setpgid(0, 0); os.killpg(0, signal.SIGUSR1)`,
 				"itself":    `import resource; os.sched_setaffinity(0, {0}); os.nice(1); syscall(NR["ioprio_set"], 1, 0, 3 << 13); resource.setrlimit(resource.RLIMIT_CORE, (0, 0))`,
 			}, nil)
