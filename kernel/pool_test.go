@@ -315,7 +315,7 @@ func TestPK16ParentKillsItsKernels(t *testing.T) {
 func TestPK16ParentRestartsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	environ := writePythonModules(t, map[string]string{"mortal": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.3)"})
+	environ := writePythonModules(t, map[string]string{"mortal": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 1.5)"})
 	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 1, Environ: environ, PreloadModules: []string{"mortal"}})
 	require.Eventually(t, func() bool { return w.Stats().ParentsStarted == 2 }, 20*time.Second, time.Millisecond)
 	require.GreaterOrEqual(t, time.Since(began), time.Second)

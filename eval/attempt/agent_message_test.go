@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"assay/agent"
 	"assay/eval/attempt"
 	"assay/eval/runs"
+	"assay/internal/redact"
 	"assay/internal/trace"
 )
 
@@ -83,4 +85,18 @@ func problemNoted(t *testing.T, frame string) string {
 		}
 	}
 	return ""
+}
+
+// Secrets are replaced in the text of an outcome before anyone shortens it, after which they could not be found.
+func TestDetailHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	redactor, err := redact.New(redact.Config{Environ: []string{"SERVICE_TOKEN=0123456789-abcdef"}})
+	require.NoError(t, err)
+	result, _ := runAttempt(t, submitsAtOnce, map[string]any{"id": "printed", "task": "t"}, func(cfg *attempt.Config) {
+		cfg.Redactor = redactor
+		cfg.AgentConfig = func(string) (agent.Config, error) {
+			return agent.Config{Command: []string{"sh", "-c", "echo the token is 0123456789-abcdef; exit 3"}}, nil
+		}
+	})
+	require.Contains(t, result.Detail, "the token is [redacted SERVICE_TOKEN]")
 }

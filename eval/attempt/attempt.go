@@ -311,6 +311,14 @@ func (a *attempt) tamperSignals() int {
 // counts, files) and returns the result.
 func (a *attempt) completeResult() runs.Attempt {
 	r := &a.result
+	// Before they are shortened to be shown: half a secret would not be found.
+	r.Detail = a.redactor.String(r.Detail)
+	for i, text := range r.Graders {
+		r.Graders[i] = a.redactor.JSON(text)
+	}
+	if r.Grading != nil {
+		r.Grading.Text = a.redactor.String(r.Grading.Text)
+	}
 	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
 	r.Usage = a.watcher.counts.usage

@@ -91,7 +91,7 @@ func makeResultConform(result map[string]json.RawMessage) {
 	if text := string(result["has_exception"]); text != "true" && text != "false" {
 		result["has_exception"] = json.RawMessage(strconv.FormatBool(hasFailed))
 	}
-	if _, isText := unquoteString(result["exception"]); !isText && string(result["exception"]) != "null" {
+	if value, ok := result["exception"]; ok && value[0] != '"' && string(value) != "null" {
 		result["exception"] = json.RawMessage("null")
 		if exception != "" {
 			result["exception"] = quoted(exception)

@@ -266,7 +266,7 @@ func TestKernelMessageOfOtherFrames(t *testing.T) {
 func TestKernelMessageConforms(t *testing.T) {
 	t.Parallel()
 	for frame, want := range map[string]string{
-		`{}`: `{"status":"ok","has_exception":false,"run_sequencer":0,"exception":null}`,
+		`{}`: `{"status":"ok","has_exception":false,"run_sequencer":0}`,
 		`{"run_sequencer":[1],"status":7,"has_exception":"no","exception":["x"],"outputs":{},"figure_outputs":null,"duration_ms":"1"}`: `{"status":"error","has_exception":true,"run_sequencer":0,"exception":"x","outputs":[],"figure_outputs":[],"duration_ms":0}`,
 		`{"run_sequencer":2,"status":"error","has_exception":true,"exception":"x","outputs":["a"],"duration_ms":1.5}`:                  `{"run_sequencer":2,"status":"error","has_exception":true,"exception":"x","outputs":["a"],"duration_ms":1.5}`,
 		`{"status":"well","exception":null}`: `{"status":"error","has_exception":true,"run_sequencer":0,"exception":null}`,
