@@ -18,7 +18,7 @@ func (k *Kernel) processSpec(cfg Config, fork *poolForker) (subprocess.Spec, err
 	spec := subprocess.Spec{
 		Name: "kernel", Argv: cfg.Command, Dir: cfg.Workdir, Env: kernelEnvironment(cfg),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, MaxProcesses: cfg.Sandbox.MaxProcesses(), MaxMemoryBytes: cfg.Sandbox.TotalMemoryBytes(),
-		OnForbidden: cfg.OnForbidden,
+		OnForbidden: cfg.OnForbidden, RunsUntrustedCode: true,
 	}
 	readPaths := cfg.ReadPaths
 	switch {

@@ -76,12 +76,16 @@ func processState(pid int) string {
 // When memory runs out, Linux kills a subprocess rather than the server.
 func TestProcessIsPreferredByTheOOMKiller(t *testing.T) {
 	t.Parallel()
-	p := startProcess(t, newSupervisor(t), specForRole("echo"))
-	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
-	require.NoError(t, err)
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/oom_score_adj")
-	require.NoError(t, err)
-	require.Equal(t, "500", strings.TrimSpace(string(text)))
+	for _, runsUntrustedCode := range []bool{false, true} {
+		spec := specForRole("echo")
+		spec.RunsUntrustedCode = runsUntrustedCode
+		p := startProcess(t, newSupervisor(t), spec)
+		_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+		require.NoError(t, err)
+		text, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/oom_score_adj")
+		require.NoError(t, err)
+		require.Equal(t, map[bool]string{false: "500", true: "850"}[runsUntrustedCode], strings.TrimSpace(string(text)))
+	}
 }
 
 // Code in one subprocess cannot move processes into the process group of another, which is in another

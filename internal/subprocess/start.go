@@ -45,6 +45,10 @@ type Spec struct {
 	// starts, where a cgroup can do that. 0: no limit.
 	MaxProcesses int
 
+	// RunsUntrustedCode has Linux kill this process, when memory runs out, before one without it: what its code
+	// holds, such as shared memory, may belong to no process.
+	RunsUntrustedCode bool
+
 	// MaxMemoryBytes limits the memory that the subprocess and all that it starts use
 	// together, where a cgroup can do that. 0: no limit.
 	MaxMemoryBytes int64
@@ -135,20 +139,27 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	if conn, ok := transport.serverEnd.(*connectBackConn); ok {
 		conn.admitOnly(p.PID())
 	}
-	preferForOOMKill(p.PID())
+	preferForOOMKill(p.PID(), spec.RunsUntrustedCode)
 	p.limitProcessCount(spec.MaxProcesses)
 	p.limitMemory(spec.MaxMemoryBytes)
 	return p, transport.closeSubprocessEnd()
 }
 
 // oomScoreAdjustment makes a subprocess appear to use half of the memory more than it does, when Linux
-// looks for a process to kill.
-const oomScoreAdjustment = "500"
+// looks for a process to kill; untrustedAdjustment makes it appear to use nearly all.
+const (
+	oomScoreAdjustment  = "500"
+	untrustedAdjustment = "850"
+)
 
 // preferForOOMKill has Linux kill this process, or one that it starts later, rather than the server when
 // memory runs out: many small processes would otherwise each seem smaller than the server.
-func preferForOOMKill(pid int) {
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(oomScoreAdjustment), 0) // fails if it has ended, or cannot be traced
+func preferForOOMKill(pid int, runsUntrustedCode bool) {
+	adjustment := oomScoreAdjustment
+	if runsUntrustedCode {
+		adjustment = untrustedAdjustment
+	}
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(adjustment), 0) // fails if it has ended, or cannot be traced
 }
 
 // enforcedWithoutCgroup returns what is enforced, by key, for a process of this spec

@@ -156,7 +156,7 @@ func waitAndKillGroup(ctx context.Context, leader int) {
 func killGroup(leader int) { _ = syscall.Kill(-leader, syscall.SIGKILL) } // ESRCH: the group is empty
 
 // oomScoreAdjustment makes Linux, when its memory runs out, kill a program that grades before the kernels and
-// agents of other attempts, which have 500, and before this process: an agent can choose what the program reads.
+// agents of other attempts, which have at most 850, and before this process: an agent can choose what the program reads.
 const oomScoreAdjustment = "900"
 
 // preferForOOMKiller gives a process that adjustment.
