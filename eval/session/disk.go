@@ -107,20 +107,25 @@ func (d DiskQuota) Monitor(ctx context.Context, onExceeded func(LimitExceeded)) 
 	}
 }
 
-// enforceDiskQuota measures the working folder each second until ctx ends, and records in the
-// trace when it exceeds the limit. Without an evaluation the kernel is then killed at once and
-// the consoles get the reason. In an evaluation the attempt ends, and the kernel is left alive
-// to be collected and graded, unless the folder goes on growing. The files stay for the next
-// kernel.
-func (s *Session) enforceDiskQuota(ctx context.Context) {
+// measureInitialDisk makes the disk quota of the working folder, before anything can write to it.
+func (s *Session) measureInitialDisk(ctx context.Context) {
 	quota, err := NewDiskQuota(ctx, s.workdir, s.cfg.MaxDiskBytes)
 	s.setDiskQuotaEnforced(err == nil || ctx.Err() != nil)
 	if err != nil {
 		s.log.Warn("the working folder cannot be measured: its size is not limited", "error", err)
 		return
 	}
+	s.diskQuota = quota
+}
+
+// enforceDiskQuota measures the working folder each second until ctx ends, and records in the
+// trace when it exceeds the limit. Without an evaluation the kernel is then killed at once and
+// the consoles get the reason. In an evaluation the attempt ends, and the kernel is left alive
+// to be collected and graded, unless the folder goes on growing. The files stay for the next
+// kernel.
+func (s *Session) enforceDiskQuota(ctx context.Context) {
 	isKernelSpared := s.cfg.IsEvaluation
-	quota = quota.CountingHeld(func() HoldingProcess {
+	quota := s.diskQuota.CountingHeld(func() HoldingProcess {
 		if k := s.currentChildren().kernel; k != nil {
 			return k
 		}

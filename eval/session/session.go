@@ -144,7 +144,8 @@ type Session struct {
 	cfg         Config
 	log         *slog.Logger
 	supervisor  *subprocess.Supervisor
-	workdir     string // empty until it is made
+	workdir     string    // empty until it is made
+	diskQuota   DiskQuota // of workdir
 	childOutput *childOutputMerger
 
 	router      *router.Router

@@ -26,6 +26,9 @@ func (s *Session) startChildren(ctx context.Context) error {
 		return &StartError{Component: "workdir", Err: err}
 	}
 	s.workdir = workdir
+	if s.cfg.MaxDiskBytes > 0 {
+		s.measureInitialDisk(ctx)
+	}
 	if s.cfg.RestoreFrom != nil {
 		s.executions.RestoreSnapshot(s.cfg.RestoreFrom.Executions)
 		if err := s.ownDocument.RestoreState(*s.cfg.RestoreFrom); err != nil {
