@@ -90,7 +90,12 @@ class WarmParent:
         Returns child in the forked process, None in the parent.
         """
         leading, leader = os.pipe()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(leading)
+            os.close(leader)
+            raise
         if pid == 0:
             os.setsid()  # else it could move its processes into the process group of another kernel
             os.close(leading)
