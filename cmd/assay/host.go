@@ -94,7 +94,9 @@ func (p *cli) newHost(ctx context.Context, flags *kernelAndAgentFlags) (*kernelA
 	if err := h.checkFlags(); err != nil {
 		return nil, exit.UsageError(err)
 	}
-	supervisor, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: p.cleanupHelperCommand(), Launcher: p.sandboxLauncherCommand(), Log: p.newLogger()})
+	supervisor, err := subprocess.NewSupervisor(subprocess.Config{
+		CleanupHelper: p.cleanupHelperCommand(), Launcher: p.sandboxLauncherCommand(), MaxMemoryBytes: allSandboxesMemory(), Log: p.newLogger(),
+	})
 	if err != nil {
 		return nil, exit.BrokenError(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/spf13/pflag"
-	"golang.org/x/sys/unix"
 
 	"assay/cmd/assay/internal/exit"
 	"assay/eval/runs"
@@ -57,16 +56,14 @@ func (f *sandboxFlags) kernelNetwork() sandbox.Network {
 	return cmp.Or(sandbox.Network(f.network), f.defaultNetwork)
 }
 
-// defaultMemoryLimit returns three quarters of the machine's memory, so that a kernel that
+// defaultMemoryLimit returns three quarters of the memory that we may use, so that a kernel that
 // allocates too much gets a MemoryError before the machine runs out. It returns 0 (no
-// limit) if the size of the memory is unknown.
-func defaultMemoryLimit() byteSizeFlag {
-	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil {
-		return 0
-	}
-	return byteSizeFlag(info.Totalram / 4 * 3 * uint64(info.Unit)) //nolint:gosec // no machine has 2^63 bytes
-}
+// limit) if that is not known.
+func defaultMemoryLimit() byteSizeFlag { return byteSizeFlag(sandbox.UsableMemoryBytes() / 4 * 3) }
+
+// allSandboxesMemory returns how much memory all confined kernels and agents together may use: seven eighths
+// of what we may use, so that the server, and what else runs on the machine, keeps an eighth. 0 is no limit.
+func allSandboxesMemory() int64 { return sandbox.UsableMemoryBytes() / 8 * 7 }
 
 // check rejects invalid flags.
 func (f *sandboxFlags) check() error {

@@ -187,7 +187,8 @@ func (x kernelExecutor) Execute(ctx context.Context, code string) (grading.Execu
 	x.thawKernel()
 	defer func() { x.thawKernel = x.session.FreezeKernel() }()
 	response, err := x.session.ExecutePristine(ctx, code, timeout)
-	if err != nil && (x.watcher.hasRunCode || x.agentKilledKernel) && ctx.Err() == nil {
+	hadAgentCode := x.watcher.hasRunCode || x.agentKilledKernel
+	if err != nil && hadAgentCode && ctx.Err() == nil && !othersTookMemory(x.session.KernelError()) {
 		err = &pyvalue.Error{Kind: "agent_kernel", Text: fmt.Sprintf("the kernel in which the agent's code had run: %v", err)}
 	}
 	if err != nil {

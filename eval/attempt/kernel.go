@@ -179,7 +179,17 @@ const (
 // isKernelKilledByAgent reports whether the end of the kernel, with err, is the agent's fault. detail is that
 // of the watcher's verdict.
 func isKernelKilledByAgent(detail string, err error) bool {
+	if othersTookMemory(err) {
+		return false
+	}
 	exit, hasDied := errors.AsType[*subprocess.ExitError](err)
-	mayBeFromOutside := hasDied && exit.Exit.Signal == "SIGKILL" && !exit.Exit.OutOfMemory
+	mayBeFromOutside := hasDied && exit.Exit.Signal == "SIGKILL" && exit.Exit.MemoryKill == 0
 	return detail == kernelDiedInAgentCode || detail == kernelNotReplaced || detail == kernelDiedAfterAgentCode && !mayBeFromOutside && !errors.Is(err, trace.ErrCannotWrite)
+}
+
+// othersTookMemory reports whether err is the end of a process that Linux has killed to get memory, although it
+// had used less than its share.
+func othersTookMemory(err error) bool {
+	exit, hasDied := errors.AsType[*subprocess.ExitError](err)
+	return hasDied && exit.Exit.MemoryKill == subprocess.UnderShare
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,20 +23,24 @@ type cgroupController struct {
 	limits string // in errors
 	maxV1  string // file with the limit, in a cgroup of version 1
 	maxV2  string // the same, of version 2
+	peakV1 string // file with the most that was used, in a cgroup of version 1; "" if there is none
+	peakV2 string // the same, of version 2
 }
 
 var (
-	pidsController   = cgroupController{"pids", "processes", "pids.max", "pids.max"}               //nolint:gochecknoglobals // constant
-	memoryController = cgroupController{"memory", "memory", "memory.limit_in_bytes", "memory.max"} //nolint:gochecknoglobals // constant
+	pidsController   = cgroupController{"pids", "processes", "pids.max", "pids.max", "", ""}                                                   //nolint:gochecknoglobals // constant
+	memoryController = cgroupController{"memory", "memory", "memory.limit_in_bytes", "memory.max", "memory.max_usage_in_bytes", "memory.peak"} //nolint:gochecknoglobals // constant
 )
 
 // CgroupLimit is a cgroup that limits what all processes in it use together: their number, or their
 // memory. It is not safe for concurrent use.
 type CgroupLimit struct {
 	controller cgroupController
+	limit      int64
 	dir        string
 	ownsDir    bool   // made for this limit, so that Remove removes it
 	oomFile    string // has a line "oom_kill N"; "" unless it limits memory
+	peakFile   string // has the most bytes that were used; "" unless it limits memory
 }
 
 // NewPidsLimit makes a limit of maxProcesses (at least 1) processes and threads. Put a
@@ -45,7 +50,7 @@ type CgroupLimit struct {
 // cgroupDir or, if that is empty, on a new cgroup of version 2. It fails if no cgroup
 // of either version can be written. The caller must call Remove.
 func NewPidsLimit(maxProcesses int, cgroupDir string) (*CgroupLimit, error) {
-	return newCgroupLimit(pidsController, int64(maxProcesses), cgroupDir)
+	return newCgroupLimit(pidsController, int64(maxProcesses), "", cgroupDir)
 }
 
 // NewMemoryLimit makes a limit of maxBytes (at least 1) on the memory that all processes under it
@@ -53,10 +58,18 @@ func NewPidsLimit(maxProcesses int, cgroupDir string) (*CgroupLimit, error) {
 // more, Linux kills one of them, which OOMKills counts. It is otherwise like [NewPidsLimit]. With
 // version 2 it also fails if this process's cgroup has other processes and is not the root.
 func NewMemoryLimit(maxBytes int64, cgroupDir string) (*CgroupLimit, error) {
-	return newCgroupLimit(memoryController, maxBytes, cgroupDir)
+	return newCgroupLimit(memoryController, maxBytes, "", cgroupDir)
 }
 
-func newCgroupLimit(c cgroupController, limit int64, cgroupDir string) (*CgroupLimit, error) {
+// NewMemoryLimitBelow is like [NewMemoryLimit], but what is used under the new limit is also used under l, a
+// limit of memory, which must be removed after it. If cgroupDir is not empty, it is below the cgroup of l.
+func (l *CgroupLimit) NewMemoryLimitBelow(maxBytes int64, cgroupDir string) (*CgroupLimit, error) {
+	return newCgroupLimit(memoryController, maxBytes, l.dir, cgroupDir)
+}
+
+// newCgroupLimit makes a limit on cgroupDir, or on a new cgroup in parent; an empty parent stands for the cgroup of
+// this process.
+func newCgroupLimit(c cgroupController, limit int64, parent, cgroupDir string) (*CgroupLimit, error) {
 	if limit <= 0 {
 		return nil, fmt.Errorf("limit %s: %d is no limit", c.limits, limit)
 	}
@@ -66,14 +79,17 @@ func newCgroupLimit(c cgroupController, limit int64, cgroupDir string) (*CgroupL
 	}
 	dirV1 := own.v1[c.name]
 	if dirV1 == "" {
-		return newUnifiedLimit(c, limit, own.unified, cgroupDir)
+		return newUnifiedLimit(c, limit, cmp.Or(parent, own.unified), cgroupDir)
 	}
-	l, err := makeLimitCgroup(c, dirV1)
+	l, err := makeLimitCgroup(c, limit, cmp.Or(parent, dirV1))
 	if err != nil {
 		return nil, err
 	}
 	if c == memoryController {
-		l.oomFile = "memory.oom_control"
+		l.oomFile, l.peakFile = "memory.oom_control", c.peakV1
+		// Before Linux 5.11, what is used in a cgroup below this one counts only with this setting. Writing it
+		// fails where it cannot be changed any more.
+		_ = l.writeFile("memory.use_hierarchy", 1)
 	}
 	if err := l.writeFile(c.maxV1, limit); err != nil {
 		return nil, errors.Join(err, l.Remove())
@@ -87,15 +103,15 @@ func newUnifiedLimit(c cgroupController, limit int64, ownDir, cgroupDir string) 
 	if ownDir == "" {
 		return nil, fmt.Errorf("limit %s: no cgroup with %s is mounted", c.limits, c.name)
 	}
-	l := &CgroupLimit{controller: c, dir: cgroupDir}
+	l := &CgroupLimit{controller: c, limit: limit, dir: cgroupDir}
 	if cgroupDir == "" {
 		var err error
-		if l, err = makeLimitCgroup(c, ownDir); err != nil {
+		if l, err = makeLimitCgroup(c, limit, ownDir); err != nil {
 			return nil, err
 		}
 	}
 	if c == memoryController {
-		l.oomFile = "memory.events"
+		l.oomFile, l.peakFile = "memory.events", c.peakV2
 	}
 	err := c.enable(filepath.Dir(l.dir), ownDir)
 	if err == nil {
@@ -107,12 +123,12 @@ func newUnifiedLimit(c cgroupController, limit int64, ownDir, cgroupDir string) 
 	return l, nil
 }
 
-func makeLimitCgroup(c cgroupController, parent string) (*CgroupLimit, error) {
+func makeLimitCgroup(c cgroupController, limit int64, parent string) (*CgroupLimit, error) {
 	dir, err := os.MkdirTemp(parent, "assay-"+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return nil, fmt.Errorf("limit %s: %w", c.limits, err)
 	}
-	return &CgroupLimit{controller: c, dir: dir, ownsDir: true}, nil
+	return &CgroupLimit{controller: c, limit: limit, dir: dir, ownsDir: true}, nil
 }
 
 // enable enables the controller, and so its files, for the cgroups (version 2) below dir, and before
@@ -164,6 +180,25 @@ func (l *CgroupLimit) OOMKills() int {
 		}
 	}
 	return 0
+}
+
+// Max returns the limit: a number of processes, or bytes.
+func (l *CgroupLimit) Max() int64 { return l.limit }
+
+// PeakBytes returns the most memory that was used under this limit at any time, with cached files. It returns 0
+// if that is not known, as on Linux before 5.19 with cgroups of version 2.
+func (l *CgroupLimit) PeakBytes() int64 {
+	text, _ := os.ReadFile(filepath.Join(l.dir, l.peakFile)) // an empty text is no number
+	return parseNumber(string(text))
+}
+
+// parseNumber returns the number that a file of a cgroup holds, or 0 if there is none, such as in "max".
+func parseNumber(text string) int64 {
+	number, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return number
 }
 
 // Remove removes the cgroup, if it was made for the limit. Its processes must have been

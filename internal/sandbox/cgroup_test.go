@@ -148,10 +148,36 @@ func TestUnifiedLimits(t *testing.T) {
 	require.Zero(t, memory.OOMKills(), "no file, so no kills are known")
 	write(filepath.Join(group, "memory.events"), "low 0\nhigh 0\nmax 2\noom 1\noom_kill 3\noom_group_kill 0\n")
 	require.Equal(t, 3, memory.OOMKills())
+	require.Zero(t, memory.PeakBytes(), "Linux before 5.19 has no such file")
+	write(filepath.Join(group, "memory.peak"), "4096\n")
+	require.EqualValues(t, 4096, memory.PeakBytes())
 
 	write(filepath.Join(ours, "cgroup.controllers"), "cpu\n")
 	_, err = sandbox.NewUnifiedPidsLimit(64, ours, group)
 	require.ErrorContains(t, err, "has no pids controller")
 	_, err = sandbox.NewUnifiedPidsLimit(64, "", "")
 	require.ErrorContains(t, err, "no cgroup")
+}
+
+// In a container, its limit is all the memory that there is. Ordinary folders and files take the place of cgroups
+// here.
+func TestUsableMemory(t *testing.T) {
+	t.Parallel()
+	require.Greater(t, sandbox.UsableMemoryBytes(), int64(64<<20))
+	require.Zero(t, sandbox.CgroupMemoryBytes("", ""))
+	top := t.TempDir()
+	inner := filepath.Join(top, "a", "b")
+	require.NoError(t, os.MkdirAll(inner, 0o755))
+	write := func(path, text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
+
+	write(filepath.Join(inner, "memory.max"), "max\n")
+	require.Zero(t, sandbox.CgroupMemoryBytes("", inner))
+	write(filepath.Join(top, "a", "memory.max"), "2147483648\n")
+	require.EqualValues(t, 2<<30, sandbox.CgroupMemoryBytes("", inner))
+	write(filepath.Join(inner, "memory.max"), "1073741824\n")
+	require.EqualValues(t, 1<<30, sandbox.CgroupMemoryBytes("", inner))
+
+	require.Zero(t, sandbox.CgroupMemoryBytes(inner, ""), "no file")
+	write(filepath.Join(inner, "memory.stat"), "cache 1\nhierarchical_memory_limit 536870912\nhierarchical_memsw_limit 7\n")
+	require.EqualValues(t, 512<<20, sandbox.CgroupMemoryBytes(inner, ""))
 }

@@ -16,3 +16,9 @@ func NewUnifiedPidsLimit(maxProcesses int64, ownDir, cgroupDir string) (*CgroupL
 func NewUnifiedMemoryLimit(maxBytes int64, ownDir, cgroupDir string) (*CgroupLimit, error) {
 	return newUnifiedLimit(memoryController, maxBytes, ownDir, cgroupDir)
 }
+
+// CgroupMemoryBytes returns the lowest limit of memory of the cgroup of version 1 in dirV1, or of that of version 2 in
+// unified, and those above it.
+func CgroupMemoryBytes(dirV1, unified string) int64 {
+	return ownCgroupDirs{v1: map[string]string{"memory": dirV1}, unified: unified}.memoryBytes()
+}

@@ -29,11 +29,11 @@ type cgroupTree struct {
 	lastNumber atomic.Int64
 }
 
-// hasRootCgroup reports whether the server's cgroup could be made.
-func (c *cgroupTree) hasRootCgroup() bool {
+// rootDir returns the folder of the server's cgroup, or "" if it could not be made.
+func (c *cgroupTree) rootDir() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.root != ""
+	return c.root
 }
 
 // makeRootCgroup returns the folder of the server's cgroup and makes it if necessary.

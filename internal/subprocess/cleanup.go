@@ -20,7 +20,7 @@ const (
 	noteGroupStarted = "group"  // a subprocess has started; the value is its process group
 	noteGroupGone    = "gone"   // its process group has ended
 	noteCgroupRoot   = "cgroup" // the cgroup below which each subprocess gets one
-	noteLimitCgroup  = "pids"   // a cgroup outside of it, without cgroups below
+	noteLimitCgroup  = "limit"  // a cgroup that limits something; those below it have notes, too
 	noteTempFolder   = "dir"    // a temporary folder
 	noteRemoved      = "nodir"  // a folder or a limit's cgroup has been removed
 
@@ -49,9 +49,9 @@ func openedBy(note string) (words []string, isClosing bool) {
 //	group PGID    a subprocess has started with this process group
 //	gone PGID     it has ended, and nothing of its group is left
 //	cgroup PATH   the cgroup below which every subprocess has one
-//	pids PATH     a cgroup elsewhere, which limits a number of processes
+//	limit PATH    a cgroup, which limits a number of processes or memory
 //	dir PATH      a temporary folder
-//	nodir PATH    the folder, or the cgroup of "pids", has been removed
+//	nodir PATH    the folder, or the cgroup of "limit", has been removed
 //	namespace PID    this process is in the mount namespace of its sandbox
 //	nonamespace PID  nothing is left in that namespace
 //
@@ -148,8 +148,11 @@ func (t *trackedResources) destroyAll() {
 		_ = removeCgroupTree(t.cgroupRoot)
 	}
 	deadline := time.Now().Add(cgroupRemoveTimeout)
-	for _, path := range slices.Sorted(maps.Keys(t.limitCgroups)) {
+	limits := slices.Sorted(maps.Keys(t.limitCgroups))
+	for _, path := range limits {
 		killProcessesIn(path)
+	}
+	for _, path := range slices.Backward(limits) { // those below another come after it
 		_ = sandbox.RemoveCgroup(path, deadline)
 	}
 	for folder := range t.tempFolders {

@@ -149,7 +149,7 @@ func TestBusyCgroupsShareOneDeadline(t *testing.T) {
 // removed.
 func TestCleanupHelperRemovesWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"dir", "pids"} {
+	for _, kind := range []string{"dir", "limit"} {
 		left, gone := filepath.Join(t.TempDir(), "left"), filepath.Join(t.TempDir(), "gone")
 		require.NoError(t, os.Mkdir(left, 0o700))
 		require.NoError(t, os.Mkdir(gone, 0o700))
@@ -158,6 +158,19 @@ func TestCleanupHelperRemovesWhatIsLeft(t *testing.T) {
 		require.NoDirExists(t, left, kind)
 		require.DirExists(t, gone, kind)
 	}
+}
+
+// A cgroup can be removed only after those below it.
+func TestCleanupHelperRemovesLimitsBelowOthers(t *testing.T) {
+	t.Parallel()
+	common := filepath.Join(t.TempDir(), "common")
+	lines := ""
+	for _, dir := range []string{common, filepath.Join(common, "1"), filepath.Join(common, "2")} {
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		lines += "limit " + dir + "\n"
+	}
+	require.NoError(t, subprocess.RunCleanupHelper(strings.NewReader(lines)))
+	require.NoDirExists(t, common)
 }
 
 func TestCleanupHelperRefusesBadLines(t *testing.T) {

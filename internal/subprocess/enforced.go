@@ -25,7 +25,7 @@ const (
 // keys EnforcesProcessGroup and EnforcesCgroupKill. It does not need a running
 // subprocess; [Process.Enforced] returns what was in fact enforced for one.
 func (s *Supervisor) Enforceable() map[string]bool {
-	return map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: s.cgroups.hasRootCgroup()}
+	return map[string]bool{EnforcesProcessGroup: true, EnforcesCgroupKill: s.cgroups.rootDir() != ""}
 }
 
 // Enforced returns what was in fact enforced for this process: the keys
@@ -58,17 +58,6 @@ func (p *Process) limitProcessCount(maxProcesses int) {
 	limit, err := sandbox.NewPidsLimit(maxProcesses, p.cgroupDir)
 	p.pidsLimit = limit
 	p.applyLimit(sandbox.EnforcesProcesses, limit, err)
-}
-
-// limitMemory puts the process under a cgroup's limit of memory. What it has used before does not
-// count.
-func (p *Process) limitMemory(maxBytes int64) {
-	if maxBytes <= 0 {
-		return
-	}
-	limit, err := sandbox.NewMemoryLimit(maxBytes, p.cgroupDir)
-	p.memoryLimit = limit
-	p.applyLimit(sandbox.EnforcesTotalMemory, limit, err)
 }
 
 // applyLimit puts the process under a limit, unless err says why there is none, and records under

@@ -122,3 +122,40 @@ func TestMemoryOfAllProcessesIsLimited(t *testing.T) {
 		require.Equal(t, want, other.ExitState().String())
 	}
 }
+
+// What all subprocesses use together is limited, too. One of them is killed if they use more, and its exit says
+// whether it had used more than its share, or others had.
+func TestMemoryOfAllSubprocessesTogetherIsLimited(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ other, want string }{
+		"it takes all":     {"echo", "was killed by SIGKILL, because all kernels and agents together used more memory than there is for them; it used more than its share"},
+		"another has most": {"holds shared memory", "was killed by SIGKILL, because all kernels and agents together used more memory than there is for them; others took it, it used less than its share"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sup, err := subprocess.NewSupervisor(subprocess.Config{
+				CleanupHelper: []string{os.Args[0], subprocesstest.CleanupHelperArg}, MaxMemoryBytes: 320 << 20,
+			})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, sup.Close()) })
+			start := func(role string) *subprocess.Process {
+				spec := specForRole(role)
+				spec.MaxMemoryBytes, spec.RunsUntrustedCode = 1<<30, role == "uses all memory"
+				p := startProcess(t, sup, spec)
+				_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+				require.NoError(t, err)
+				return p
+			}
+			other, p := start(test.other), start("uses all memory")
+			if !p.Enforced()["total_memory"] {
+				t.Skip("no memory cgroup can be written here")
+			}
+			require.NoError(t, p.Write([]byte(`{}`)))
+			<-p.Exited()
+			require.Equal(t, test.want, p.ExitState().String())
+			require.NoError(t, other.Write([]byte(`{}`)), "it still runs")
+			_, err = other.Read()
+			require.NoError(t, err)
+		})
+	}
+}

@@ -24,11 +24,11 @@ const (
 
 // ExitState says how a subprocess ended: exit status or signal, and the last output.
 type ExitState struct {
-	Code          int    // exit status; -1 if a signal ended it or StatusUnknown
-	Signal        string // such as "SIGKILL"; empty if it exited by itself
-	OutOfMemory   bool   // Signal is SIGKILL, and it and what it has started had used more than Spec.MaxMemoryBytes
-	StatusUnknown bool   // the status is unknown, because the process that forked it has died
-	LastOutput    string // the last lines that it printed, at most 4 KiB
+	Code          int        // exit status; -1 if a signal ended it or StatusUnknown
+	Signal        string     // such as "SIGKILL"; empty if it exited by itself
+	MemoryKill    MemoryKill // why Linux has sent the SIGKILL; 0: not to get memory, or that is not known
+	StatusUnknown bool       // the status is unknown, because the process that forked it has died
+	LastOutput    string     // the last lines that it printed, at most 4 KiB
 }
 
 func newExitState(status syscall.WaitStatus) ExitState {
@@ -43,10 +43,8 @@ func (e ExitState) String() string {
 	switch {
 	case e.StatusUnknown:
 		return "ended with an unknown exit status"
-	case e.OutOfMemory:
-		return "was killed by " + e.Signal + ", because it and what it has started used more memory than they may (--memory)"
 	case e.Signal != "":
-		return "was killed by " + e.Signal
+		return "was killed by " + e.Signal + e.MemoryKill.String()
 	}
 	return fmt.Sprintf("exited with status %d", e.Code)
 }
@@ -135,7 +133,9 @@ func (p *Process) waitAndReap() {
 	p.exit = p.handle.reap()
 	p.reaped = true
 	p.mu.Unlock()
-	p.exit.OutOfMemory = p.exit.Signal == "SIGKILL" && p.memoryLimit != nil && p.memoryLimit.OOMKills() > 0
+	if p.exit.Signal == "SIGKILL" {
+		p.exit.MemoryKill = p.memoryKill()
+	}
 	p.supervisor.notifyCleanupHelper(noteGroupGone, p.PID())
 	if conn, ok := p.socket.(*connectBackConn); ok {
 		_ = conn.stopListening() // it will not connect any more

@@ -5,7 +5,7 @@ package subprocess
 func RemoveCgroupTree(root string) error { return removeCgroupTree(root) }
 
 // CgroupDir returns the folder of the server's cgroup; empty if there is none.
-func (s *Supervisor) CgroupDir() string { return s.cgroups.root }
+func (s *Supervisor) CgroupDir() string { return s.cgroups.rootDir() }
 
 // HelperPID returns the process id of the cleanup helper.
 func (s *Supervisor) HelperPID() int {

@@ -47,6 +47,7 @@ func (s *Supervisor) addLive(p *Process) {
 	s.liveMu.Lock()
 	defer s.liveMu.Unlock()
 	s.live[p] = true
+	s.countMemorySharersLocked()
 }
 
 func (s *Supervisor) removeLive(p *Process) {

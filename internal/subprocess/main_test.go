@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
 	"assay/internal/subprocess/subprocesstest"
@@ -94,6 +96,19 @@ func playRole(role string) int {
 		for pieces := [][]byte{}; ; {
 			pieces = append(pieces, bytes.Repeat([]byte("x"), 1<<20))
 		}
+	case "holds shared memory": // 200 MiB that belong to no process
+		memory, err := unix.MemfdCreate("held", 0)
+		piece := make([]byte, 1<<20)
+		for range 200 {
+			if err == nil {
+				_, err = unix.Write(memory, piece)
+			}
+		}
+		if err != nil {
+			return 103
+		}
+		ready()
+		return playEcho(conn)
 	case "outlives its worker": // which uses all memory
 		ready()
 		_, _ = conn.Read()

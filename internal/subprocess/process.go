@@ -44,6 +44,8 @@ type Process struct {
 	pidsLimit   *sandbox.CgroupLimit // nil: no cgroup limits its number of processes
 	memoryLimit *sandbox.CgroupLimit // nil: no cgroup limits its memory
 
+	memorySharers int64 // see memoryShare; guarded by the supervisor's liveMu
+
 	mu        sync.Mutex
 	reaped    bool            // from then on its process id and group may be another's
 	killedAt  time.Time       // when SIGKILL was first sent to the group; zero: never

@@ -73,6 +73,11 @@ type Config struct {
 	// appended to it. Required if any [Spec] has a Sandbox.
 	Launcher []string
 
+	// MaxMemoryBytes limits what all subprocesses with a [Spec.MaxMemoryBytes] use together, so that they cannot
+	// take the memory that the server needs, where a cgroup can do that. If they use more, Linux kills some of
+	// them; see [MemoryKill]. 0: no limit.
+	MaxMemoryBytes int64
+
 	// Log gets a warning for each new kind of thing that could not be enforced, and
 	// the end of each subprocess at debug level. nil discards.
 	Log *slog.Logger
@@ -85,6 +90,7 @@ type Supervisor struct {
 	log      *slog.Logger
 	launcher []string
 	cgroups  *cgroupTree
+	memory   *commonMemory
 	tempDir  string
 	lock     *os.File // in tempDir, so that RemoveStale of another server leaves it
 
@@ -142,6 +148,7 @@ func NewSupervisor(cfg Config) (*Supervisor, error) {
 	s.notifyCleanupHelper(noteTempFolder, dir)
 	s.guard = peers.ForServer(s.hasUncontained.Load)
 	s.cgroups = &cgroupTree{onRootMade: func(root string) { s.notifyCleanupHelper(noteCgroupRoot, root) }}
+	s.memory = &commonMemory{maxBytes: cfg.MaxMemoryBytes, cgroups: s.cgroups, onMade: func(dir string) { s.notifyCleanupHelper(noteLimitCgroup, dir) }}
 	if _, err := s.cgroups.makeRootCgroup(); err != nil {
 		s.reportUnenforced(slog.LevelInfo, "every subprocess", EnforcesCgroupKill, err)
 	}
@@ -193,7 +200,7 @@ func (s *Supervisor) TempDir() string { return s.tempDir }
 // Close ends the cleanup helper, which kills subprocesses that still run, and removes
 // the temporary folder and the server's cgroup.
 func (s *Supervisor) Close() error {
-	return errors.Join(s.endHelper(), removeTree(s.tempDir), s.lock.Close(), s.cgroups.removeAll())
+	return errors.Join(s.endHelper(), removeTree(s.tempDir), s.lock.Close(), s.memory.remove(), s.cgroups.removeAll())
 }
 
 // endHelper ends the cleanup helper, if there is one, and waits until it has cleaned up. Later notes are
