@@ -3,8 +3,10 @@ package sandbox
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -107,6 +109,9 @@ func (p Plan) enterNamespaces() error {
 }
 
 func (m Mount) make() error {
+	if m.Source != "" && m.Type != "" {
+		return m.makeAround()
+	}
 	if m.Source != "" {
 		return unix.Mount(m.Source, m.Target, "", unix.MS_BIND, "")
 	}
@@ -115,6 +120,27 @@ func (m Mount) make() error {
 		flags |= unix.MS_RDONLY | unix.MS_NODEV | unix.MS_NOEXEC
 	}
 	return unix.Mount(m.Type, m.Target, m.Type, flags, m.Options)
+}
+
+// makeAround mounts a file system, which becomes read-only, with nothing but Source in it.
+func (m Mount) makeAround() error {
+	source, err := unix.Open(m.Source, unix.O_PATH|unix.O_CLOEXEC, 0) // its path is hidden by the new file system
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(source) }()
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount(m.Type, m.Target, m.Type, flags, m.Options); err != nil {
+		return err
+	}
+	folder := filepath.Join(m.Target, filepath.Base(m.Source))
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", source), folder, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	return unix.Mount("", m.Target, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
 }
 
 // makeReadOnlyExcept makes all file systems of the calling thread's mount namespace read-only, with

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -216,6 +217,46 @@ func TestHiddenPathsCannotBeRead(t *testing.T) {
 				"imported":     `import sys; sys.path.insert(0, OUT + "/tools"); import t; assert t.x == 1`,
 				"listed":       `assert "agent.py" in os.listdir(ALIAS)`,
 			}, names)
+		})
+	}
+}
+
+// Nothing is beside a private folder, also for a process that knows its path: it cannot connect to a socket
+// there. The folder itself can be used.
+func TestNothingIsBesideThePrivateFolder(t *testing.T) {
+	t.Parallel()
+	for name, mode := range launchModes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, root := mode.newRules(t), mode.makeUserFolder(t)
+			rules.PrivateFolder = filepath.Join(root, "own")
+			rules.WritePaths = []string{rules.PrivateFolder}
+			for _, name := range []string{"own", "other"} {
+				require.NoError(t, os.Mkdir(filepath.Join(root, name), 0o700))
+				require.NoError(t, os.Chown(filepath.Join(root, name), mode.uid, -1))
+			}
+			var listening net.ListenConfig
+			listener, err := listening.Listen(t.Context(), "unix", filepath.Join(root, "other", "socket"))
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, listener.Close()) })
+			require.NoError(t, os.Chown(listener.Addr().String(), mode.uid, -1))
+			names := map[string]any{"FOLDER": root}
+			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesSharedMemory, map[string]string{
+				"connect": `
+import socket
+try: socket.socket(socket.AF_UNIX).connect(FOLDER + "/other/socket")
+except FileNotFoundError as error: raise PermissionError(error)`,
+				"look": `
+try: os.stat(FOLDER + "/other")
+except FileNotFoundError as error: raise PermissionError(error)`,
+				"make": `os.mkdir(FOLDER + "/more")`,
+			}, names)
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
+				"write":  `open(FOLDER + "/own/file", "w").write("text")`,
+				"modes":  `os.chmod(FOLDER + "/own", 0o755)`,
+				"listen": `import socket; socket.socket(socket.AF_UNIX).bind(FOLDER + "/own/socket")`,
+			}, names)
+			require.FileExists(t, filepath.Join(root, "own", "file"), "it is the same folder outside")
 		})
 	}
 }

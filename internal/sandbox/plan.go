@@ -42,7 +42,9 @@ type Plan struct {
 
 // Mount is a file system that is mounted for one sandbox only.
 type Mount struct {
-	Source   string `json:"source"` // file that appears at Target; empty: a new file system of Type
+	// Source is a file that appears at Target or, if there is also a Type, a folder of Target that appears
+	// under its name in a new file system there. Empty: a new file system of Type.
+	Source   string `json:"source"`
 	Type     string `json:"type"`
 	Target   string `json:"target"`
 	Options  string `json:"data"`
@@ -121,16 +123,20 @@ func isMissing(path string) bool {
 // terminals that no other process sees and, if HiddenProcesses, a list of processes that has only
 // those that the sandbox's may trace, which are its own. The shared memory is freed with the
 // sandbox's last process, and may be as large as MaxMemoryBytes of the rules. Files that show what the
-// whole machine does are empty.
+// whole machine does are empty. Nothing is beside the PrivateFolder of the rules.
 func (m Machine) newPrivateMounts(r Rules) []Mount {
 	size := ""
 	if r.MaxMemoryBytes > 0 {
 		size = fmt.Sprintf(",size=%d", r.MaxMemoryBytes)
 	}
-	mounts := []Mount{
-		{Type: "tmpfs", Target: sharedMemoryDir, Options: "mode=1777" + size},
-		{Type: "devpts", Target: "/dev/pts", Options: "newinstance,ptmxmode=0666,mode=0620"},
+	var mounts []Mount
+	if r.PrivateFolder != "" && !isMissing(r.PrivateFolder) {
+		mounts = append(mounts, Mount{Source: r.PrivateFolder, Type: "tmpfs", Target: filepath.Dir(r.PrivateFolder), Options: "mode=0711,size=4k"})
 	}
+	mounts = append(mounts,
+		Mount{Type: "tmpfs", Target: sharedMemoryDir, Options: "mode=1777" + size},
+		Mount{Type: "devpts", Target: "/dev/pts", Options: "newinstance,ptmxmode=0666,mode=0620"},
+	)
 	if m.HiddenProcesses {
 		mounts = append(mounts, Mount{Type: "proc", Target: "/proc", Options: "hidepid=ptraceable", ReadOnly: true})
 	}

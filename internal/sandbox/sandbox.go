@@ -50,6 +50,11 @@ type Rules struct {
 	// missing ones are skipped.
 	WritePaths []string
 
+	// PrivateFolder, if set, is one of WritePaths in a folder with those of other sandboxes. With
+	// private mounts, nothing else is there, not even for who knows a path: programs in
+	// other sandboxes cannot connect to the Unix sockets in it.
+	PrivateFolder string
+
 	Network Network
 
 	// NeedsLoopback says that the processes of the sandbox talk to each other over the network,
@@ -149,14 +154,14 @@ func (t *Template) WithNetwork(network Network) *Template {
 	return &with
 }
 
-// WithWritePath returns a copy of the template in whose sandboxes path may be written too. It returns
-// nil if the template is nil.
-func (t *Template) WithWritePath(path string) *Template {
+// WithPrivateFolder returns a copy of the template in whose sandboxes path may be written too, as the
+// PrivateFolder of [Rules]. It returns nil if the template is nil.
+func (t *Template) WithPrivateFolder(path string) *Template {
 	if t == nil {
 		return nil
 	}
 	with := *t
-	with.Rules.WritePaths = append(slices.Clone(with.Rules.WritePaths), path)
+	with.Rules.WritePaths, with.Rules.PrivateFolder = append(slices.Clone(with.Rules.WritePaths), path), path
 	return &with
 }
 

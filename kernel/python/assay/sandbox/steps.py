@@ -29,7 +29,7 @@ _MS_RDONLY = 0x1
 _MS_NOSUID = 0x2
 _MS_NODEV = 0x4
 _MS_NOEXEC = 0x8
-_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+_MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
 _MOUNT_ATTR_RDONLY = 0x1
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
@@ -91,12 +91,29 @@ def _enter_namespaces(
     if writable_paths:
         _make_read_only_except(writable_paths)
     for mount in mounts:
+        if mount["source"] and mount["type"]:
+            _mount_around(mount["source"], mount["type"], mount["target"], mount["data"])
+            continue
         if mount["source"]:
             _mount_file_system(mount["source"], mount["target"], "", _MS_BIND, "")
             continue
         read_only = _MS_RDONLY | _MS_NODEV | _MS_NOEXEC if mount["read_only"] else 0
         flags = _MS_NOSUID | read_only
         _mount_file_system(mount["type"], mount["target"], mount["type"], flags, mount["data"])
+
+
+def _mount_around(folder: str, file_system: str, target: str, data: str) -> None:
+    """Mounts a file system, which becomes read-only, with nothing but folder in it. Raises OSError."""
+    source = os.open(folder, os.O_PATH | os.O_CLOEXEC)  # its path is hidden by the new file system
+    try:
+        flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
+        _mount_file_system(file_system, target, file_system, flags, data)
+        inside = os.path.join(target, os.path.basename(folder))
+        os.mkdir(inside, 0o700)
+        _mount_file_system(f"/proc/self/fd/{source}", inside, "", _MS_BIND | _MS_REC, "")
+        _mount_file_system("", target, "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | flags, "")
+    finally:
+        os.close(source)
 
 
 def _make_read_only_except(paths: list[str]) -> None:
