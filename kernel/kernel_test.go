@@ -304,8 +304,8 @@ func TestInterpreterThatHangs(t *testing.T) {
 	}
 	script := filepath.Join(t.TempDir(), "python")
 	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nsleep 1000\n"), 0o700))
-	_, err := kernel.FindInterpreter(t.Context(), script)
-	require.ErrorContains(t, err, "cannot be started: it has not ended within 30s")
+	_, err := kernel.FindExecutable(t.Context(), script)
+	require.ErrorContains(t, err, "does not run: it has not ended within 30s")
 }
 
 func TestResolvePython(t *testing.T) {

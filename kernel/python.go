@@ -31,12 +31,14 @@ type Python struct {
 // folders as JSON. It compiles the kernel's modules in the folder sys.argv[1], if there is one,
 // so that no kernel start has to.
 const pythonProbeCode = `
-import json, os, sys
+import sys
+sys.path[:] = [path for path in sys.path if path]  # '' is the current folder, which may be an agent's: nothing of it may run here
+import json, os
 if sys.argv[1:] and sys.version_info >= (3, 9):
     import compileall
     compileall.compile_dir(sys.argv[1], quiet=2)
 paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, sys.executable] + sys.path
-paths = [path for path in paths if os.path.isabs(path)]  # '' would be the server's folder
+paths = [path for path in paths if os.path.isabs(path)]
 paths += [os.path.realpath(path) for path in paths]
 print(json.dumps({
     "executable": sys.executable, "version": "%d.%d.%d" % sys.version_info[:3],
@@ -75,21 +77,26 @@ func ResolvePython(ctx context.Context, name, dir string) (*Python, error) {
 // libraries.
 func (p *Python) ReadPaths() []string { return p.readPaths }
 
-// Interpreter is what a Python interpreter says about itself.
-type Interpreter struct {
+// FindExecutable runs what may be a version manager's shim of a Python interpreter and returns the path of
+// the interpreter itself. The interpreter imports nothing that is installed or in the current folder. It fails
+// if that takes more than 30 s.
+func FindExecutable(ctx context.Context, shim string) (string, error) {
+	stdout, stderr, err := runProbe(ctx, shim, "-I", "-S", "-c", "import sys; print(sys.executable)")
+	if err != nil {
+		return "", fmt.Errorf("the interpreter %s does not run: %w: %s", shim, err, strings.TrimSpace(stderr))
+	}
+	return strings.TrimSpace(string(stdout)), nil
+}
+
+// interpreter is what a Python interpreter says about itself.
+type interpreter struct {
 	Executable string   // path of the interpreter itself, not of a version manager's shim
 	Version    string   // such as "3.11.7"
 	Paths      []string // absolute paths of the executable, its prefixes and its libraries
 }
 
-// FindInterpreter runs a Python interpreter, found by its name or path, and returns what it says
-// about itself. It fails if the interpreter does not run.
-func FindInterpreter(ctx context.Context, name string) (Interpreter, error) {
-	return probeInterpreter(ctx, name)
-}
-
 // probeInterpreter runs pythonProbeCode with these arguments.
-func probeInterpreter(ctx context.Context, name string, args ...string) (found Interpreter, err error) {
+func probeInterpreter(ctx context.Context, name string, args ...string) (found interpreter, err error) {
 	stdout, stderr, err := runProbe(ctx, name, append([]string{"-c", pythonProbeCode}, args...)...)
 	if err != nil {
 		if text := strings.TrimSpace(stderr); text != "" && !errors.Is(err, exec.ErrNotFound) {

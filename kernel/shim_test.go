@@ -17,9 +17,9 @@ func TestKernelsDoNotStartAShim(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	shim, calls := filepath.Join(dir, "python3"), filepath.Join(dir, "calls")
-	direct, err := kernel.FindInterpreter(t.Context(), "python3")
+	direct, err := kernel.FindExecutable(t.Context(), "python3")
 	require.NoError(t, err)
-	script := "#!/bin/sh\necho called >>" + calls + "\nexec " + direct.Executable + " \"$@\"\n"
+	script := "#!/bin/sh\necho called >>" + calls + "\nexec " + direct + " \"$@\"\n"
 	require.NoError(t, os.WriteFile(shim, []byte(script), 0o700))
 	countCalls := func() int {
 		text, err := os.ReadFile(calls)
@@ -30,14 +30,14 @@ func TestKernelsDoNotStartAShim(t *testing.T) {
 	sup := newSupervisor(t)
 	python, err := kernel.ResolvePython(t.Context(), shim, sup.TempDir())
 	require.NoError(t, err)
-	require.Equal(t, direct.Executable, python.Executable)
+	require.Equal(t, direct, python.Executable)
 	require.NotEqual(t, shim, python.Executable)
 	resolving := countCalls()
 	require.Equal(t, 1, resolving)
 	for range 2 {
 		k := startKernelWithSupervisor(t, sup, python, nil)
 		out := streamText(k.runCell("import sys\nprint(sys.executable)"), protocol.Stdout)
-		require.Equal(t, direct.Executable+"\n", out)
+		require.Equal(t, direct+"\n", out)
 	}
 	require.Equal(t, resolving, countCalls())
 }

@@ -1,12 +1,13 @@
 """Prints which of the modules in its arguments are not installed, as a JSON list."""
 
+import sys
+
+# The kernel has another working directory: a file in this one is no module there, and must not run here either.
+sys.path[:] = [folder for folder in sys.path if folder]
+
 import contextlib
 import importlib.util
 import json
-import sys
-
-# The kernel has another working directory: a file in this one is no module there.
-sys.path = [folder for folder in sys.path if folder]
 
 
 def is_module_missing(name):

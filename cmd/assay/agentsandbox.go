@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,9 +92,9 @@ func (h *kernelAndAgentHost) agentSandboxRules() sandbox.Rules {
 	return rules
 }
 
-// resolveAgentProgram looks for what a confined agent in Python needs: it replaces a version
-// manager's shim in the agent's command by the interpreter, and adds the interpreter's libraries to
-// what the agent may read. Of other programs nothing is known.
+// resolveAgentProgram replaces a version manager's shim of Python in a confined agent's command by the interpreter,
+// and adds the folders that the environment names for Python's libraries to what the agent may read. Nothing of the
+// agent is executed, because that would not be in its sandbox: a shim is only called if it is what PATH finds.
 func (h *kernelAndAgentHost) resolveAgentProgram(ctx context.Context) {
 	if len(h.agentCommand) == 0 || !h.flags.confinesAgent() {
 		return
@@ -102,15 +103,48 @@ func (h *kernelAndAgentHost) resolveAgentProgram(ctx context.Context) {
 	if name == "" {
 		return
 	}
-	found, err := kernel.FindInterpreter(ctx, name)
+	h.agentReadPaths = h.pythonLibraryPaths()
+	path, err := lookPath(name)
 	if err != nil {
 		return // the agent's own start will say what is wrong
+	}
+	if onPath, err := lookPath(filepath.Base(path)); err == nil && onPath == path && isShim(path) {
+		if path, err = kernel.FindExecutable(ctx, path); err != nil {
+			return // as above
+		}
 	}
 	if !isScript {
 		h.agentCommand = h.agentCommand[1:]
 	}
-	h.agentCommand = append([]string{found.Executable}, h.agentCommand...)
-	h.agentReadPaths = found.Paths
+	h.agentCommand = append([]string{path}, h.agentCommand...)
+}
+
+// pythonLibraryPaths returns the folders that the environment of this process, which agents get, names for
+// Python's libraries, and that of packages installed with pip --user. Those of an interpreter are beside it.
+func (h *kernelAndAgentHost) pythonLibraryPaths() (paths []string) {
+	if list, isSet := h.p.getenv("PYTHONPATH"); isSet {
+		paths = slices.DeleteFunc(filepath.SplitList(list), func(path string) bool { return !filepath.IsAbs(path) })
+	}
+	userBase, isSet := h.p.getenv("PYTHONUSERBASE")
+	if home, hasHome := h.p.getenv("HOME"); !isSet && hasHome {
+		userBase = filepath.Join(home, ".local")
+	}
+	if filepath.IsAbs(userBase) {
+		paths = append(paths, filepath.Join(userBase, "lib"))
+	}
+	return paths
+}
+
+// isShim reports whether a program is a script.
+func isShim(program string) bool {
+	file, err := os.Open(program)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	begin := make([]byte, 2)
+	_, err = io.ReadFull(file, begin)
+	return err == nil && string(begin) == "#!"
 }
 
 // pythonOf returns the Python interpreter that runs a program: the program itself, or the one in the

@@ -84,7 +84,7 @@ type kernelAndAgentHost struct {
 	secret       string           // part of the names of sockets that code in a kernel must not find
 
 	agentCommand   []string // of a foreign agent, or of an MCP client
-	agentReadPaths []string // libraries of the interpreter that runs it
+	agentReadPaths []string // folders of Python's libraries that the environment names
 }
 
 // newHost checks the flags, starts a supervisor and finds the kernel. Its errors carry an
