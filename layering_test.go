@@ -68,7 +68,7 @@ testcases/grading/pyvalue:
 testcases/grading/pyvalue/pyvaluetest: testcases/grading/pyvalue
 
 internal/client +http: internal/protocol
-internal/notebook:     internal/redact internal/protocol
+internal/notebook:     internal/redact internal/protocol internal/rawjson
 internal/peers:        internal/sandbox
 internal/subprocess:   internal/peers internal/sandbox internal/protocol
 internal/subprocess/subprocesstest: internal/subprocess internal/sandbox

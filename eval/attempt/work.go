@@ -1,9 +1,7 @@
 package attempt
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +10,7 @@ import (
 
 	"assay/eval/runs"
 	"assay/internal/protocol"
+	"assay/internal/rawjson"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
 )
@@ -138,15 +137,14 @@ func (a *attempt) collectState(ctx context.Context) {
 // writeState writes the collected state of the notebook to state.json, and counts the completion marker
 // in it if it has not been counted before. It fails if the file cannot be written.
 func (a *attempt) writeState() error {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", " ")
-	if err := encoder.Encode(a.collected); err != nil {
+	const maxIndentDepth = 6 // code in a kernel decides how deep the lists in it are
+	compact, err := rawjson.Marshal(a.collected)
+	if err != nil {
 		return err
 	}
-	if a.tamperSignals() == 0 && containsMarker(text.Bytes()) {
+	text := append(rawjson.Indent(nil, compact, "", maxIndentDepth), '\n')
+	if a.tamperSignals() == 0 && containsMarker(text) {
 		a.markedNotebook = 1 // it came in pieces, none of which had the whole marker
 	}
-	return os.WriteFile(a.filePath("state.json"), a.redactor.JSON(text.Bytes()), 0o600)
+	return os.WriteFile(a.filePath("state.json"), a.redactor.JSON(text), 0o600)
 }

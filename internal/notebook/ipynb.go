@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"assay/internal/rawjson"
 	"assay/internal/redact"
 )
 
@@ -66,17 +67,17 @@ func (n IPYNB) Write(w io.Writer) error {
 	return nil
 }
 
-// indentedJSON returns v as JSON, indented as Jupyter does. Every line but the first begins
+// maxIndentDepth is how many levels of a cell or an output are indented. More has only JSON that is an output.
+const maxIndentDepth = 6
+
+// indentedJSON returns v as JSON, indented as Jupyter does, to maxIndentDepth. Every line but the first begins
 // with prefix. It fails if v has no JSON.
 func indentedJSON(prefix string, v any) ([]byte, error) {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, " ")
-	if err := enc.Encode(v); err != nil {
+	compact, err := rawjson.Marshal(v)
+	if err != nil {
 		return nil, err
 	}
-	return bytes.TrimRight(text.Bytes(), "\n"), nil
+	return rawjson.Indent(nil, compact, prefix, maxIndentDepth), nil
 }
 
 // json returns the metadata in the form of nbformat: kernelspec and language_info.

@@ -286,3 +286,14 @@ func TestIPYNBWithTextLikeOutputs(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &file))
 	require.Equal(t, 3, strings.Count(text, `outputs\": []`))
 }
+
+// A deeply nested JSON value, as code in a kernel can send, is not indented: it would take hundreds of times its size.
+func TestIPYNBDoesNotIndentDeepOutputs(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 250) + strings.TrimSuffix(strings.Repeat("0,", 4_000), ",") + strings.Repeat("]", 250)
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	applyFrameAt(t, executions, 1, newDisplayFrame(t, map[string]any{"application/json": json.RawMessage(deep)}, ""))
+	text := writeIPYNBText(t, []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}, executions, nil)
+	require.True(t, json.Valid([]byte(text)))
+	require.Less(t, len(text), len(deep)+2000)
+}
