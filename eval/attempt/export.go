@@ -151,11 +151,18 @@ func (a *attempt) exportGlobals(ctx context.Context, names []string, folder stri
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
+	if othersTookMemory(a.session.KernelError()) {
+		return err
+	}
 	return notDataError(err) // also if the kernel has ended: only code of the agent runs in it
 }
 
-// notDataError returns the error of a check whose values could not be copied because of err.
+// notDataError returns the error of a check whose values could not be copied because of err, or err if other
+// attempts are the cause.
 func notDataError(err error) error {
+	if othersTookMemory(err) {
+		return err
+	}
 	return &pyvalue.Error{Kind: "not_data", Text: fmt.Sprintf("the kernel's globals could not be copied for the check: %v", err)}
 }
 

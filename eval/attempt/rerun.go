@@ -36,8 +36,8 @@ const rerunFileName = "rerun.ipynb"
 // limit and the disk limit, after which the kernel is killed. In outputs, paths of the new
 // working folder are replaced by those of the first one. Before, the first kernel is killed, and
 // meanwhile its working folder is hidden, so that neither can give the new one what the cells do not make:
-// even a kernel that stands still holds locks. It fails if the kernel cannot be started,
-// the setup fails, or a file cannot be written; a cell that fails is no error.
+// even a kernel that stands still holds locks. It fails if the kernel cannot be started or is killed
+// because others take the memory, the setup fails, or a file cannot be written; a cell that fails is no error.
 func (a *attempt) rerunNotebook(ctx context.Context, cells []notebook.Cell) (result *grading.Notebook, err error) {
 	if err := a.session.KillKernel(); err != nil {
 		return nil, err
@@ -100,6 +100,9 @@ func (a *attempt) rerunInWorkdir(ctx context.Context, workdir string, quota sess
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	runErr := r.runCells(cells)
+	if othersTookMemory(runErr) {
+		return nil, runErr
+	}
 	result = gradingNotebook(k.ReadyMessage.Language, cells, r.executions)
 	for i := range result.Cells {
 		cell := &result.Cells[i]
