@@ -197,8 +197,12 @@ func (s submission) isQuestion() bool {
 	}
 }
 
-// maxReportedTokens is the largest number of tokens that is believed, so that sums do not overflow.
-const maxReportedTokens = 1e15
+// maxReportedTokens and maxReportedCost, in dollars, are the largest numbers that are believed, so that sums do not
+// overflow.
+const (
+	maxReportedTokens = 1e15
+	maxReportedCost   = 1e9
+)
 
 // parseUsage parses an agent_usage_update. It fails if a number is negative or not plausible.
 func parseUsage(body []byte) (usage protocol.UsageUpdate, err error) {
@@ -210,8 +214,8 @@ func parseUsage(body []byte) (usage protocol.UsageUpdate, err error) {
 			return usage, fmt.Errorf("%d tokens: want a number from 0 to %.0e", tokens, maxReportedTokens)
 		}
 	}
-	if usage.CostUSD != nil && *usage.CostUSD < 0 {
-		return usage, fmt.Errorf("cost_usd %v: want a number from 0", *usage.CostUSD)
+	if usage.CostUSD != nil && (*usage.CostUSD < 0 || *usage.CostUSD > maxReportedCost) {
+		return usage, fmt.Errorf("cost_usd %v: want a number from 0 to %.0e", *usage.CostUSD, maxReportedCost)
 	}
 	return usage, nil
 }

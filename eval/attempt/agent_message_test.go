@@ -59,7 +59,8 @@ func TestUnreadableMessageIsNoted(t *testing.T) {
 		`agent>server {"type":"agent_result","structured_output":"x"}`:                                                          `structured_output: want an object, found \"x\"`,
 		`agent>server {"type":"agent_usage_update","input_tokens":-1}`:                                                          "-1 tokens: want a number from 0 to 1e+15",
 		`agent>server {"type":"agent_usage_update","input_tokens":9000000000000000000,"cache_read_input_tokens":9000000000000}`: "9000000000000000000 tokens: want a number from 0 to 1e+15",
-		`agent>server {"type":"agent_usage_update","cost_usd":-0.5}`:                                                            "cost_usd -0.5: want a number from 0",
+		`agent>server {"type":"agent_usage_update","cost_usd":-0.5}`:                                                            "cost_usd -0.5: want a number from 0 to 1e+09",
+		`agent>server {"type":"agent_usage_update","cost_usd":1.7e308}`:                                                         "cost_usd 1.7e+308: want a number from 0 to 1e+09",
 	} {
 		require.Equal(t, problem, problemNoted(t, frame), frame)
 	}

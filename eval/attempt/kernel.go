@@ -151,8 +151,8 @@ func (w *completionWatcher) readPeerEnded(e *trace.Entry) *watcherVerdict {
 }
 
 // kernelEndVerdict returns the verdict kernel_exit. Its detail is kernelDiedInAgentCode if a
-// cell or an execute_code of the agent was running, kernelDiedAfterAgentCode if one had run before, and
-// otherwise empty.
+// cell or an execute_code of the agent was running, kernelDiedAfterSubmission or kernelDiedAfterAgentCode if one had
+// run before, and otherwise empty.
 func (w *completionWatcher) kernelEndVerdict() *watcherVerdict {
 	ranAgentCode := len(w.cells) > 0
 	for _, action := range w.actions {
@@ -162,6 +162,8 @@ func (w *completionWatcher) kernelEndVerdict() *watcherVerdict {
 	switch {
 	case ranAgentCode:
 		return &watcherVerdict{outcome: runs.OutcomeKernelExit, detail: kernelDiedInAgentCode}
+	case w.hasRunCode && w.submitted.isMarked():
+		return &watcherVerdict{outcome: runs.OutcomeKernelExit, detail: kernelDiedAfterSubmission}
 	case w.hasRunCode:
 		return &watcherVerdict{outcome: runs.OutcomeKernelExit, detail: kernelDiedAfterAgentCode}
 	}
@@ -169,11 +171,12 @@ func (w *completionWatcher) kernelEndVerdict() *watcherVerdict {
 }
 
 // Details of the outcome kernel_exit. Such an attempt is graded, because the failure is the agent's; but
-// after the agent's code, a SIGKILL may have come from outside.
+// after the agent's code, and before its submission, a SIGKILL may have come from outside.
 const (
-	kernelDiedInAgentCode    = "while it ran the agent's code"
-	kernelDiedAfterAgentCode = "after it had run the agent's code"
-	kernelNotReplaced        = "because its code did not stop; no new kernel could be started"
+	kernelDiedInAgentCode     = "while it ran the agent's code"
+	kernelDiedAfterAgentCode  = "after it had run the agent's code"
+	kernelDiedAfterSubmission = "after the agent had submitted"
+	kernelNotReplaced         = "because its code did not stop; no new kernel could be started"
 )
 
 // isKernelKilledByAgent reports whether the end of the kernel, with err, is the agent's fault. detail is that
@@ -184,7 +187,7 @@ func isKernelKilledByAgent(detail string, err error) bool {
 	}
 	exit, hasDied := errors.AsType[*subprocess.ExitError](err)
 	mayBeFromOutside := hasDied && exit.Exit.Signal == "SIGKILL" && exit.Exit.MemoryKill == 0
-	return detail == kernelDiedInAgentCode || detail == kernelNotReplaced || detail == kernelDiedAfterAgentCode && !mayBeFromOutside && !errors.Is(err, trace.ErrCannotWrite)
+	return detail == kernelDiedInAgentCode || detail == kernelDiedAfterSubmission || detail == kernelNotReplaced || detail == kernelDiedAfterAgentCode && !mayBeFromOutside && !errors.Is(err, trace.ErrCannotWrite)
 }
 
 // othersTookMemory reports whether err is the end of a process that Linux has killed to get memory, although it

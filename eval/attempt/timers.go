@@ -14,7 +14,7 @@ func (w *completionWatcher) checkTimers(now time.Time) (v *watcherVerdict, due t
 	if w.taskSentAt.IsZero() {
 		return nil, due
 	}
-	for _, check := range []func(time.Time) (*watcherVerdict, time.Time){w.checkWallLimit, w.checkExpectedRuns, w.checkStreamedMessage, w.checkSubmissionGrace, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
+	for _, check := range []func(time.Time) (*watcherVerdict, time.Time){w.checkWallLimit, w.checkExpectedRuns, w.checkStreamedMessage, w.checkSubmissionGrace, w.checkQueuedRuns, w.checkHolderAway, w.checkIdleLimit, w.checkFinalMessage, w.checkModelWaits} {
 		v, at := check(now)
 		if v != nil {
 			return v, due
@@ -34,6 +34,25 @@ func (w *completionWatcher) checkSubmissionGrace(now time.Time) (v *watcherVerdi
 		return nil, until
 	}
 	w.freezeSubmission()
+	return nil, due
+}
+
+// checkQueuedRuns stops waiting, after the submission, for runs that only wait although nothing runs and the agent
+// has not been active for queuedRunTimeout: code in the kernel can name any cell as queued, or stop the kernel. It
+// returns no verdict; due is when to check again.
+func (w *completionWatcher) checkQueuedRuns(now time.Time) (v *watcherVerdict, due time.Time) {
+	if !w.submitted.isFrozen || len(w.cells) == 0 || len(w.actions) > 0 || w.isKernelReplaced {
+		return nil, due
+	}
+	for _, c := range w.cells {
+		if c.IsStarted() {
+			return nil, due
+		}
+	}
+	if until := w.agentReports.lastActiveAt.Add(queuedRunTimeout); now.Before(until) {
+		return nil, until
+	}
+	clear(w.cells)
 	return nil, due
 }
 

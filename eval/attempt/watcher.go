@@ -27,6 +27,10 @@ const (
 	// that the run no longer counts as open.
 	expectedRunTimeout = time.Second
 
+	// queuedRunTimeout is how long the watcher waits, after the submission, for a queued run to begin
+	// although no other runs.
+	queuedRunTimeout = 30 * time.Second
+
 	// submissionGrace is how long after the marked submission the agent's actions are still
 	// accepted, unless its turn ends or its next message begins earlier.
 	submissionGrace = 10 * time.Second
@@ -307,12 +311,16 @@ func (w *completionWatcher) readEntry(e *trace.Entry) *watcherVerdict {
 	return v
 }
 
+// traceEntryBytes is roughly how many bytes a trace entry takes beside its body.
+const traceEntryBytes = 150
+
 // countTraceBytes counts the size of a trace entry. It returns a limit verdict if the trace is larger
 // than Limits.MaxTraceBytes.
 func (w *completionWatcher) countTraceBytes(e *trace.Entry) *watcherVerdict {
 	if e.RefSeq == 0 { // otherwise another entry has the body
 		w.traceBytes += int64(len(e.Body))
 	}
+	w.traceBytes += traceEntryBytes
 	if limit := w.limits.MaxTraceBytes; limit > 0 && w.traceBytes > limit {
 		v := limitVerdict("trace", units.BytesSize(float64(limit)), units.BytesSize(float64(w.traceBytes)))
 		v.isFlood = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,6 +115,10 @@ func TestWatcherVerdicts(t *testing.T) {
 		"idle closes started runs":      {[]string{frameRunA, frameStartA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, runs.OutcomeCompleted, "", 0},
 		"idle leaves waiting runs open": {[]string{frameRunA, submitted, `kernel>server {"type":"start_cell","cell_id":null,"run_sequencer":1}`}, "", "", 0},
 
+		"a queued run that does not begin":   {[]string{frameQueueA, submitted, frameAgentDone, `wait 29s`}, "", "", 0},
+		"a queued run that never begins":     {[]string{frameQueueA, submitted, frameAgentDone, `wait 30s`}, runs.OutcomeCompleted, "", 0},
+		"a queued run behind one that began": {[]string{frameRunA, frameStartA, `kernel>server {"type":"run_queue","queue":["b"]}`, submitted, `wait 45s`}, "", "", 0},
+
 		"a widget is set":              {[]string{frameSetWidget, submitted, `wait 900ms`}, "", "", 0},
 		"a widget that reruns nothing": {[]string{frameSetWidget, submitted, `wait 1s`}, runs.OutcomeCompleted, "", 0},
 		"a widget that reruns a cell":  {[]string{frameSetWidget, submitted, frameQueueA, frameStartA, `wait 9s`, frameResultA}, runs.OutcomeCompleted, "", 0},
@@ -168,6 +173,7 @@ func TestWatcherVerdicts(t *testing.T) {
 		"not idle":                    {[]string{frameRunA, "wait 40s"}, "", "", 0},
 		"turns":                       {[]string{historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`), historyMessageFrame("assistant", `[{"type":"tool_use"}]`)}, runs.OutcomeLimit, "turns: configured 2, measured 3", 0},
 		"actions":                     {[]string{frameRunAction, frameRunAction, frameRunAction, frameRunAction}, runs.OutcomeLimit, "actions: configured 3, measured 4", 0},
+		"trace of small messages":     {slices.Repeat([]string{`kernel>server {}`}, 432), runs.OutcomeLimit, "trace: configured 64KiB, measured 64.", 0},
 		"trace":                       {[]string{frameRunA, frameStartA, longText, longText}, runs.OutcomeLimit, "trace: configured 64KiB, measured 80.", 0},
 		"tokens":                      {[]string{`agent>server {"type":"agent_usage_update","input_tokens":60,"output_tokens":20,"cache_read_input_tokens":21}`}, runs.OutcomeLimit, "tokens: configured 100, measured 101", 0},
 		"cost":                        {[]string{`agent>server {"type":"agent_usage_update","cost_usd":1.5}`}, runs.OutcomeLimit, "cost_usd: configured 1, measured 1.5", 0},

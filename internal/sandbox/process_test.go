@@ -127,6 +127,7 @@ assert int(fields["NoNewPrivs"]) == 1 and int(fields["Seccomp"]) == 2`}, nil)
 			attempts := map[string]string{
 				"users":          `syscall(NR["unshare"], 0x10000000)`,
 				"mounts":         `syscall(NR["unshare"], 0x20000)`,
+				"a sibling":      `syscall(NR["clone"], 0x8000 | 17, 0, 0, 0, 0)`,
 				"users by clone": `syscall(NR["clone"], 0x10000000 | 17, 0, 0, 0, 0)`,
 				"enter":          `syscall(NR["setns"], os.open("/proc/self/ns/uts", os.O_RDONLY), 0)`,
 				"mount":          `import ctypes; l = ctypes.CDLL(None, use_errno=True); l.mount(b"none", b".", b"tmpfs", 0, None); raise OSError(ctypes.get_errno(), "")`,

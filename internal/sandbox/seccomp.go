@@ -88,6 +88,8 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 	}
 	all := []refusedSyscallArgument{
 		{syscall: unix.SYS_CLONE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
+		// its process would be a child of the server, which does not expect it: a zombie once it has ended
+		{syscall: unix.SYS_CLONE, argument: 0, test: unix.BPF_JSET, value: unix.CLONE_PARENT},
 		{syscall: unix.SYS_UNSHARE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
 		// sockets that no network namespace contains
 		{syscall: unix.SYS_SOCKET, argument: 0, test: unix.BPF_JEQ, value: unix.AF_VSOCK},
