@@ -170,29 +170,77 @@ func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
 }
 
 // commandReadPaths returns what a foreign command must be able to read: the folder of its program, the
-// folder of the first file among its arguments, which may be a script, and the other files; each before
-// and after following symbolic links. Of a program in a folder bin it returns the folder above, which
-// has its libraries.
+// folder of the first file among its arguments, which may be a script, and the other files. Of a program in a
+// folder bin it returns the folder above, which has its libraries. Symbolic links, by which an agent could open
+// other folders, are followed only for a program that PATH finds, and for an interpreter of Python, such as that
+// of a virtual environment.
 func commandReadPaths(command []string) []string {
 	var paths []string
 	hasScript := false
 	for i, word := range command {
-		info, err := os.Stat(word)
-		if !filepath.IsAbs(word) || err != nil || !info.Mode().IsRegular() {
+		if !isRegularFile(word) {
 			continue
 		}
-		for _, path := range []string{word, sandbox.ResolvePath(word)} {
-			switch folder := filepath.Dir(path); {
-			case i == 0 && filepath.Base(folder) == "bin":
-				path = filepath.Dir(folder)
-			case i == 0 || !hasScript:
-				path = folder
+		target, isLink := followLinks(word)
+		switch {
+		case i == 0 && isLink:
+			paths = append(paths, readPathOf(word, true, false))
+			if onPath, err := lookPath(filepath.Base(word)); err == nil && onPath == word {
+				paths = append(paths, readPathOf(target, true, false))
 			}
-			paths = append(paths, path)
+			paths = append(paths, pythonFolders(target)...)
+		case !isLink:
+			paths = append(paths, readPathOf(word, i == 0, hasScript))
 		}
 		hasScript = i > 0
 	}
 	return paths
+}
+
+// isRegularFile reports whether a word of a command is the absolute path of a file.
+func isRegularFile(word string) bool {
+	info, err := os.Stat(word)
+	return filepath.IsAbs(word) && err == nil && info.Mode().IsRegular()
+}
+
+// readPathOf returns what of a file in a command must be readable: for a program its folder, or the one above
+// bin; for the first other file its folder; else the file.
+func readPathOf(path string, isProgram, hasScript bool) string {
+	switch folder := filepath.Dir(path); {
+	case isProgram && slices.Contains([]string{"bin", ".bin"}, filepath.Base(folder)):
+		return filepath.Dir(folder)
+	case isProgram || !hasScript:
+		return folder
+	default:
+		return path
+	}
+}
+
+// followLinks returns the path without symbolic links, and whether there was one below the current folder or the
+// user's home, or for a path elsewhere anywhere in it.
+func followLinks(path string) (target string, isLink bool) {
+	target = sandbox.ResolvePath(path)
+	current, _ := os.Getwd()    // without one the path is elsewhere
+	home, _ := os.UserHomeDir() // as above
+	for _, root := range []string{current, home} {
+		if rest, err := filepath.Rel(root, path); err == nil && root != "" && filepath.IsLocal(rest) {
+			return target, target != filepath.Join(sandbox.ResolvePath(root), rest)
+		}
+	}
+	return target, target != filepath.Clean(path)
+}
+
+// pythonFolders returns the folders with the libraries and programs of an interpreter of Python, none if the
+// program is something else.
+func pythonFolders(program string) []string {
+	if !isPython(program) || filepath.Base(filepath.Dir(program)) != "bin" {
+		return nil
+	}
+	prefix := filepath.Dir(filepath.Dir(program))
+	if libraries, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*")); len(libraries) == 0 { // the pattern is well-formed
+		return nil
+	}
+	return []string{filepath.Join(prefix, "bin"), filepath.Join(prefix, "lib")}
 }
 
 // enforcedRules returns which limits and promises hold on this machine, by name.

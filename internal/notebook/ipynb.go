@@ -249,9 +249,15 @@ func toNbformatValue(mime string, value json.RawMessage) any {
 	}
 }
 
-// splitLines splits text into lines that keep their line feeds. The result is empty for an
-// empty text.
-func splitLines(text string) []string {
+// maxListedLines is how many lines a text may have to be written as a list of them.
+const maxListedLines = 10_000
+
+// splitLines returns a text as nbformat has it: the list of its lines, which keep their line feeds, empty for an
+// empty text, or, if the lines are very many, the text itself. As a list, short lines take many times their size.
+func splitLines(text string) any {
+	if strings.Count(text, "\n") > maxListedLines {
+		return text
+	}
 	list := strings.SplitAfter(text, "\n")
 	if last := len(list) - 1; list[last] == "" {
 		list = list[:last]

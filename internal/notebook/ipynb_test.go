@@ -297,3 +297,14 @@ func TestIPYNBDoesNotIndentDeepOutputs(t *testing.T) {
 	require.True(t, json.Valid([]byte(text)))
 	require.Less(t, len(text), len(deep)+2000)
 }
+
+// A text of very many lines is not a list of them: each would take a dozen bytes more.
+func TestIPYNBHasManyLinesInOneString(t *testing.T) {
+	t.Parallel()
+	lines := strings.Repeat("\n", 20_000)
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	applyFrameAt(t, executions, 1, newDisplayFrame(t, map[string]any{"text/html": lines}, ""))
+	text := writeIPYNBText(t, []notebook.Cell{{ID: "a", Type: notebook.CodeCell}}, executions, nil)
+	require.Less(t, len(text), 3*len(lines))
+	validateWithNbformat(t, text)
+}
