@@ -104,7 +104,7 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) error {
 	template := cfg.Sandbox
 	if cfg.PrivateRoot != "" {
-		template = template.WithPrivateFolder(PrivateDir(cfg.PrivateRoot, cfg.Session))
+		template = template.WithWritePath(PrivateDir(cfg.PrivateRoot, cfg.Session))
 	}
 	plan, err := template.PlanFor(cfg.Workdir, cfg.ReadPaths...)
 	if err != nil {

@@ -32,6 +32,9 @@ type sandboxFlags struct {
 	// withheldPaths are files and folders that neither kernel nor agent may read, because they tell
 	// how to pass. No flag.
 	withheldPaths []string
+
+	// sharedFolders have the working folders of all attempts and the private folders of all agents. No flag.
+	sharedFolders []string
 }
 
 func (f *sandboxFlags) add(flags *pflag.FlagSet) {
@@ -90,6 +93,11 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	if !f.isOn {
 		return s, nil
 	}
+	root, err := h.sandboxRoot()
+	if err != nil {
+		return s, exit.BrokenError(err)
+	}
+	f.sharedFolders = []string{root, h.agentsDir()}
 	f.withhold(nil, h.supervisor.TempDir()) // in case it is in a folder of the agent's program
 	for _, folder := range absolutePaths(slices.Concat(f.readPaths, h.flags.agentSandbox.readPaths, commandReadPaths(h.agentCommand))) {
 		f.withhold(nil, runs.FindFolders(folder, maxEntriesLookedAt)...) // earlier runs tell the truth
@@ -126,7 +134,7 @@ const maxEntriesLookedAt = 20_000
 // newRules returns rules with the limits of the flags, in which readPaths may be read.
 func (f *sandboxFlags) newRules(readPaths []string) sandbox.Rules {
 	return sandbox.Rules{
-		ReadPaths: absolutePaths(readPaths), HiddenPaths: f.withheldPaths,
+		ReadPaths: absolutePaths(readPaths), HiddenPaths: f.withheldPaths, SharedFolders: f.sharedFolders,
 		MaxMemoryBytes: int64(f.memory), MaxFileBytes: int64(f.disk), MaxProcesses: f.processes, MaxOpenFiles: f.openFiles,
 	}
 }

@@ -102,6 +102,12 @@ func (p Plan) enterNamespaces() error {
 			return fmt.Errorf("mount %s: %w", mount.Target, err)
 		}
 	}
+	// The current folder is still the one below the new mounts. Another one stays read-only.
+	if folder, err := unix.Getwd(); err == nil && slices.Contains(p.WritablePaths, folder) {
+		if err := unix.Chdir(folder); err != nil {
+			return fmt.Errorf("enter the current folder again: %w", err)
+		}
+	}
 	if p.RaiseLoopback {
 		return bringUpLoopback()
 	}
@@ -109,9 +115,6 @@ func (p Plan) enterNamespaces() error {
 }
 
 func (m Mount) make() error {
-	if m.Source != "" && m.Type != "" {
-		return m.makeAround()
-	}
 	if m.Source != "" {
 		return unix.Mount(m.Source, m.Target, "", unix.MS_BIND, "")
 	}
@@ -119,28 +122,60 @@ func (m Mount) make() error {
 	if m.ReadOnly {
 		flags |= unix.MS_RDONLY | unix.MS_NODEV | unix.MS_NOEXEC
 	}
+	if len(m.Kept) > 0 {
+		return m.makeAroundKept(flags)
+	}
 	return unix.Mount(m.Type, m.Target, m.Type, flags, m.Options)
 }
 
-// makeAround mounts a file system, which becomes read-only, with nothing but Source in it.
-func (m Mount) makeAround() error {
-	source, err := unix.Open(m.Source, unix.O_PATH|unix.O_CLOEXEC, 0) // its path is hidden by the new file system
-	if err != nil {
+// makeAroundKept mounts a file system in which the Kept paths appear, and gives it the flags afterwards.
+func (m Mount) makeAroundKept(flags uintptr) error {
+	var kept []int
+	defer func() {
+		for _, fd := range kept {
+			_ = unix.Close(fd)
+		}
+	}()
+	for _, path := range m.Kept { // the new file system hides them
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("keep %s: %w", path, err)
+		}
+		kept = append(kept, fd)
+	}
+	if err := unix.Mount(m.Type, m.Target, m.Type, unix.MS_NOSUID, m.Options); err != nil {
 		return err
 	}
-	defer func() { _ = unix.Close(source) }()
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	if err := unix.Mount(m.Type, m.Target, m.Type, flags, m.Options); err != nil {
+	for i, path := range m.Kept {
+		if err := bindKept(kept[i], path); err != nil {
+			return fmt.Errorf("keep %s: %w", path, err)
+		}
+	}
+	return unix.Mount("", m.Target, "", unix.MS_REMOUNT|unix.MS_BIND|flags, "")
+}
+
+// bindKept makes an open file or folder appear at its path again, unless it is there already.
+func bindKept(fd int, path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return nil // below another one that is kept
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
 		return err
 	}
-	folder := filepath.Join(m.Target, filepath.Base(m.Source))
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return err
+	if stat.Mode&unix.S_IFMT == unix.S_IFDIR {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return err
+		}
+	} else {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			return err
+		}
 	}
-	if err := unix.Mount(fmt.Sprintf("/proc/self/fd/%d", source), folder, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
-		return err
-	}
-	return unix.Mount("", m.Target, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
+	return unix.Mount(fmt.Sprintf("/proc/self/fd/%d", fd), path, "", unix.MS_BIND|unix.MS_REC, "")
 }
 
 // makeReadOnlyExcept makes all file systems of the calling thread's mount namespace read-only, with
@@ -163,12 +198,6 @@ func makeReadOnlyExcept(writablePaths []string) error {
 		// Not for the mounts below it: in a user namespace, one that was read-only before cannot be changed.
 		if err := unix.MountSetattr(unix.AT_FDCWD, path, 0, &writable); err != nil {
 			return fmt.Errorf("make %s writable: %w", path, err)
-		}
-	}
-	// The current folder is still the one below the new mounts. Another one stays read-only.
-	if folder, err := unix.Getwd(); err == nil && slices.Contains(writablePaths, folder) {
-		if err := unix.Chdir(folder); err != nil {
-			return fmt.Errorf("enter the current folder again: %w", err)
 		}
 	}
 	return nil

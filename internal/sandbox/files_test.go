@@ -221,20 +221,22 @@ func TestHiddenPathsCannotBeRead(t *testing.T) {
 	}
 }
 
-// Nothing is beside a private folder, also for a process that knows its path: it cannot connect to a socket
-// there. The folder itself can be used.
-func TestNothingIsBesideThePrivateFolder(t *testing.T) {
+// In a shared folder there is nothing but what the rules name, also for a process that knows another path: it
+// cannot connect to a socket there.
+func TestSharedFoldersHaveOnlyWhatTheRulesName(t *testing.T) {
 	t.Parallel()
 	for name, mode := range launchModes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules, root := mode.newRules(t), mode.makeUserFolder(t)
-			rules.PrivateFolder = filepath.Join(root, "own")
-			rules.WritePaths = []string{rules.PrivateFolder}
-			for _, name := range []string{"own", "other"} {
+			rules.SharedFolders = []string{root, filepath.Dir(rules.Workdir) + "/missing"}
+			rules.WritePaths = []string{filepath.Join(root, "own")}
+			rules.ReadPaths = append(rules.ReadPaths, filepath.Join(root, "own", "inside"), filepath.Join(root, "read", "deep"), filepath.Join(root, "text"), filepath.Join(root, "missing"))
+			for _, name := range []string{"own", "own/inside", "other", "read", "read/deep", "read/other"} {
 				require.NoError(t, os.Mkdir(filepath.Join(root, name), 0o700))
 				require.NoError(t, os.Chown(filepath.Join(root, name), mode.uid, -1))
 			}
+			require.NoError(t, os.WriteFile(filepath.Join(root, "text"), []byte("text"), 0o644))
 			var listening net.ListenConfig
 			listener, err := listening.Listen(t.Context(), "unix", filepath.Join(root, "other", "socket"))
 			require.NoError(t, err)
@@ -249,14 +251,36 @@ except FileNotFoundError as error: raise PermissionError(error)`,
 				"look": `
 try: os.stat(FOLDER + "/other")
 except FileNotFoundError as error: raise PermissionError(error)`,
+				"look deeper": `
+try: os.stat(FOLDER + "/read/other")
+except FileNotFoundError as error: raise PermissionError(error)`,
 				"make": `os.mkdir(FOLDER + "/more")`,
 			}, names)
 			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
+				"read":   `assert open(FOLDER + "/text").read() == "text"; os.listdir(FOLDER + "/read/deep"); os.listdir(FOLDER + "/own/inside")`,
 				"write":  `open(FOLDER + "/own/file", "w").write("text")`,
 				"modes":  `os.chmod(FOLDER + "/own", 0o755)`,
 				"listen": `import socket; socket.socket(socket.AF_UNIX).bind(FOLDER + "/own/socket")`,
 			}, names)
 			require.FileExists(t, filepath.Join(root, "own", "file"), "it is the same folder outside")
+		})
+	}
+}
+
+// The working folder may be in a shared folder: it is the current one by every path.
+func TestWorkdirInASharedFolder(t *testing.T) {
+	t.Parallel()
+	for name, mode := range launchModes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, root := mode.newRules(t), mode.makeUserFolder(t)
+			rules.Workdir, rules.SharedFolders = filepath.Join(root, "own"), []string{root}
+			require.NoError(t, os.Mkdir(rules.Workdir, 0o700))
+			require.NoError(t, os.Chown(rules.Workdir, mode.uid, -1))
+			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
+				"rename":  `open("a", "w").close(); os.rename("a", os.getcwd() + "/b")`,
+				"current": `assert os.getcwd() == ROOT and os.path.samefile(".", ROOT)`,
+			}, map[string]any{"ROOT": rules.Workdir})
 		})
 	}
 }

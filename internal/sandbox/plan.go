@@ -42,13 +42,12 @@ type Plan struct {
 
 // Mount is a file system that is mounted for one sandbox only.
 type Mount struct {
-	// Source is a file that appears at Target or, if there is also a Type, a folder of Target that appears
-	// under its name in a new file system there. Empty: a new file system of Type.
-	Source   string `json:"source"`
-	Type     string `json:"type"`
-	Target   string `json:"target"`
-	Options  string `json:"data"`
-	ReadOnly bool   `json:"read_only"`
+	Source   string   `json:"source"` // file that appears at Target; empty: a new file system of Type
+	Type     string   `json:"type"`
+	Target   string   `json:"target"`
+	Options  string   `json:"data"`
+	ReadOnly bool     `json:"read_only"`
+	Kept     []string `json:"kept"` // paths below Target that appear in the new file system
 }
 
 // Rlimit is a resource of setrlimit(2) and its new soft and hard limit. A hard limit
@@ -123,15 +122,17 @@ func isMissing(path string) bool {
 // terminals that no other process sees and, if HiddenProcesses, a list of processes that has only
 // those that the sandbox's may trace, which are its own. The shared memory is freed with the
 // sandbox's last process, and may be as large as MaxMemoryBytes of the rules. Files that show what the
-// whole machine does are empty. Nothing is beside the PrivateFolder of the rules.
+// whole machine does are empty. In SharedFolders of the rules there is only what the rules name.
 func (m Machine) newPrivateMounts(r Rules) []Mount {
 	size := ""
 	if r.MaxMemoryBytes > 0 {
 		size = fmt.Sprintf(",size=%d", r.MaxMemoryBytes)
 	}
 	var mounts []Mount
-	if r.PrivateFolder != "" && !isMissing(r.PrivateFolder) {
-		mounts = append(mounts, Mount{Source: r.PrivateFolder, Type: "tmpfs", Target: filepath.Dir(r.PrivateFolder), Options: "mode=0711,size=4k"})
+	for _, folder := range r.SharedFolders {
+		if kept, isAll := r.pathsBelow(folder); !isAll && !isMissing(folder) {
+			mounts = append(mounts, Mount{Type: "tmpfs", Target: folder, Options: "mode=0711,size=64k", ReadOnly: true, Kept: kept})
+		}
 	}
 	mounts = append(mounts,
 		Mount{Type: "tmpfs", Target: sharedMemoryDir, Options: "mode=1777" + size},
@@ -146,6 +147,20 @@ func (m Machine) newPrivateMounts(r Rules) []Mount {
 		}
 	}
 	return mounts
+}
+
+// pathsBelow returns the existing paths of the rules that are below a folder; isAll is true if the folder itself is one.
+func (r Rules) pathsBelow(folder string) (paths []string, isAll bool) {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
+		switch {
+		case filepath.Clean(path) == filepath.Clean(folder):
+			return nil, true
+		case IsWithin(path, folder) && !isMissing(path):
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths) // folders before what is in them
+	return slices.Compact(paths), false
 }
 
 // machineWideFiles returns the names of files in /proc that show of each file, lock, timer, key or page of

@@ -50,10 +50,10 @@ type Rules struct {
 	// missing ones are skipped.
 	WritePaths []string
 
-	// PrivateFolder, if set, is one of WritePaths in a folder with those of other sandboxes. With
-	// private mounts, nothing else is there, not even for who knows a path: programs in
-	// other sandboxes cannot connect to the Unix sockets in it.
-	PrivateFolder string
+	// SharedFolders are folders with files of several sandboxes, such as their working folders. With
+	// private mounts, only the paths of these rules exist in them. Otherwise a program that knows a path could
+	// connect to a Unix socket of another sandbox. They must be absolute.
+	SharedFolders []string
 
 	Network Network
 
@@ -106,7 +106,7 @@ func (r Rules) EffectiveNetwork() Network {
 }
 
 func (r Rules) validate() error {
-	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.HiddenPaths, r.WritePaths) {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.HiddenPaths, r.WritePaths, r.SharedFolders) {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("sandbox: the path %q is not absolute", path)
 		}
@@ -154,14 +154,14 @@ func (t *Template) WithNetwork(network Network) *Template {
 	return &with
 }
 
-// WithPrivateFolder returns a copy of the template in whose sandboxes path may be written too, as the
-// PrivateFolder of [Rules]. It returns nil if the template is nil.
-func (t *Template) WithPrivateFolder(path string) *Template {
+// WithWritePath returns a copy of the template in whose sandboxes path may be written too. It returns
+// nil if the template is nil.
+func (t *Template) WithWritePath(path string) *Template {
 	if t == nil {
 		return nil
 	}
 	with := *t
-	with.Rules.WritePaths, with.Rules.PrivateFolder = append(slices.Clone(with.Rules.WritePaths), path), path
+	with.Rules.WritePaths = append(slices.Clone(with.Rules.WritePaths), path)
 	return &with
 }
 

@@ -11,6 +11,7 @@ import fcntl
 import os
 import resource
 import signal
+import stat
 import struct
 from binascii import a2b_base64
 
@@ -91,29 +92,43 @@ def _enter_namespaces(
     if writable_paths:
         _make_read_only_except(writable_paths)
     for mount in mounts:
-        if mount["source"] and mount["type"]:
-            _mount_around(mount["source"], mount["type"], mount["target"], mount["data"])
-            continue
         if mount["source"]:
             _mount_file_system(mount["source"], mount["target"], "", _MS_BIND, "")
             continue
         read_only = _MS_RDONLY | _MS_NODEV | _MS_NOEXEC if mount["read_only"] else 0
         flags = _MS_NOSUID | read_only
+        if mount["kept"]:
+            _mount_around(mount["kept"], mount["type"], mount["target"], flags, mount["data"])
+            continue
         _mount_file_system(mount["type"], mount["target"], mount["type"], flags, mount["data"])
+    folder = os.getcwd()  # still the one below the new mounts
+    if folder in writable_paths:
+        os.chdir(folder)
 
 
-def _mount_around(folder: str, file_system: str, target: str, data: str) -> None:
-    """Mounts a file system, which becomes read-only, with nothing but folder in it. Raises OSError."""
-    source = os.open(folder, os.O_PATH | os.O_CLOEXEC)  # its path is hidden by the new file system
+def _mount_around(kept: list[str], file_system: str, target: str, flags: int, data: str) -> None:
+    """Mounts a file system in which the kept paths appear, and gives it the flags afterwards. Raises OSError."""
+    files = [os.open(path, os.O_PATH | os.O_CLOEXEC) for path in kept]  # the new file system hides them
     try:
-        flags = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
-        _mount_file_system(file_system, target, file_system, flags, data)
-        inside = os.path.join(target, os.path.basename(folder))
-        os.mkdir(inside, 0o700)
-        _mount_file_system(f"/proc/self/fd/{source}", inside, "", _MS_BIND | _MS_REC, "")
-        _mount_file_system("", target, "", _MS_REMOUNT | _MS_BIND | _MS_RDONLY | flags, "")
+        _mount_file_system(file_system, target, file_system, _MS_NOSUID, data)
+        for path, file in zip(kept, files):
+            _bind_kept(file, path)
+        _mount_file_system("", target, "", _MS_REMOUNT | _MS_BIND | flags, "")
     finally:
-        os.close(source)
+        for file in files:
+            os.close(file)
+
+
+def _bind_kept(file: int, path: str) -> None:
+    """Makes an open file or folder appear at its path again, unless it is there already. Raises OSError."""
+    if os.path.lexists(path):
+        return  # below another one that is kept
+    if stat.S_ISDIR(os.fstat(file).st_mode):
+        os.makedirs(path, 0o700)
+    else:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
+    _mount_file_system(f"/proc/self/fd/{file}", path, "", _MS_BIND | _MS_REC, "")
 
 
 def _make_read_only_except(paths: list[str]) -> None:
@@ -123,9 +138,6 @@ def _make_read_only_except(paths: list[str]) -> None:
     _change_mount_flags("/", _AT_RECURSIVE, added=_MOUNT_ATTR_RDONLY)
     for path in paths:  # not for the mounts below: one that was read-only before may be locked
         _change_mount_flags(path, 0, removed=_MOUNT_ATTR_RDONLY)
-    folder = os.getcwd()  # still the one below the new mounts
-    if folder in paths:
-        os.chdir(folder)
 
 
 def _change_mount_flags(path: str, how: int, added: int = 0, removed: int = 0) -> None:
