@@ -160,13 +160,13 @@ class TestSandboxSteps(unittest.TestCase):
                 socket.create_connection(server.getsockname()).close()
             return [os.getuid(), os.listdir("/dev/shm"), socket.if_nameindex()]
 
-        mounts = [{"source": "", "type": "tmpfs", "target": "/dev/shm", "data": "mode=1777,size=4096", "read_only": False}]
+        mounts = [{"source": "", "type": "tmpfs", "target": "/dev/shm", "data": "mode=1777,size=4096", "read_only": False, "kept": None}]
         result = run_sandboxed(observe, namespaces=spaces, mounts=mounts, loopback=True)
         if isinstance(result, str) and "make namespaces" in result:
             self.skipTest(result)
         self.assertEqual(result, [os.getuid(), [], [[1, "lo"]]])
 
-        nowhere = [{"source": "", "type": "tmpfs", "target": "/no/such/folder", "data": "", "read_only": True}]
+        nowhere = [{"source": "", "type": "tmpfs", "target": "/no/such/folder", "data": "", "read_only": True, "kept": None}]
         result = run_sandboxed(observe, namespaces=spaces, mounts=nowhere)
         self.assertIn("FileNotFoundError: [Errno 2] mount /no/such/folder", result)
 
