@@ -179,7 +179,8 @@ func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
 
 // commandReadPaths returns what a foreign command must be able to read: the folder of its program, the
 // folder of the first file among its arguments, which may be a script, and the other files. Of a program in a
-// folder bin it returns the folder above, which has its libraries. Symbolic links, by which an agent could open
+// folder bin it returns the folder above, which has its libraries; of an interpreter of Python, which a script may
+// name, only its virtual environment, or the folders bin and lib. Symbolic links, by which an agent could open
 // other folders, are followed only for a program that PATH finds, and for an interpreter of Python, such as that
 // of a virtual environment.
 func commandReadPaths(command []string) []string {
@@ -191,12 +192,13 @@ func commandReadPaths(command []string) []string {
 		}
 		target, isLink := followLinks(word)
 		switch {
+		case i == 0 && isPython(word):
+			paths = slices.Concat(paths, []string{filepath.Dir(word)}, pythonFolders(word), pythonFolders(target))
 		case i == 0 && isLink:
 			paths = append(paths, readPathOf(word, true, false))
 			if onPath, err := lookPath(filepath.Base(word)); err == nil && onPath == word {
 				paths = append(paths, readPathOf(target, true, false))
 			}
-			paths = append(paths, pythonFolders(target)...)
 		case !isLink:
 			paths = append(paths, readPathOf(word, i == 0, hasScript))
 		}
@@ -238,13 +240,16 @@ func followLinks(path string) (target string, isLink bool) {
 	return target, target != filepath.Clean(path)
 }
 
-// pythonFolders returns the folders with the libraries and programs of an interpreter of Python, none if the
-// program is something else.
+// pythonFolders returns the folders with the libraries and programs of an interpreter of Python: a virtual
+// environment, or bin and lib. It returns none if the program is something else.
 func pythonFolders(program string) []string {
 	if !isPython(program) || filepath.Base(filepath.Dir(program)) != "bin" {
 		return nil
 	}
 	prefix := filepath.Dir(filepath.Dir(program))
+	if isRegularFile(filepath.Join(prefix, "pyvenv.cfg")) {
+		return []string{prefix}
+	}
 	if libraries, _ := filepath.Glob(filepath.Join(prefix, "lib", "python3*")); len(libraries) == 0 { // the pattern is well-formed
 		return nil
 	}
