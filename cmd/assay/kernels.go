@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -38,6 +40,7 @@ func (h *kernelAndAgentHost) findKernel(ctx context.Context) (err error) {
 		k.python, err = kernel.ResolvePython(ctx, h.flags.python, h.supervisor.TempDir())
 	case name == kernelElisp:
 		k.emacs, err = kernel.ResolveEmacs(ctx, "", h.supervisor.TempDir())
+		err = errors.Join(err, os.MkdirAll(h.supervisor.SocketsDir(), 0o700)) // rules of sandboxes name only what exists
 		k.needsUnixSockets = true
 	case isJupyter:
 		found, err := jupyter.FindSpec(ctx, spec, h.p.environ)
@@ -73,6 +76,9 @@ const landlockVersionForUnixSockets = 9
 // kernelSandboxRules adds to rules what the selected kernel needs.
 func (h *kernelAndAgentHost) kernelSandboxRules(rules sandbox.Rules, machine sandbox.Machine) sandbox.Rules {
 	k := h.kernel
+	if k.emacs != nil {
+		rules.VisiblePaths = append(rules.VisiblePaths, h.supervisor.SocketsDir())
+	}
 	if k.emacs != nil && machine.LandlockVersion >= landlockVersionForUnixSockets {
 		rules.WritePaths = append(rules.WritePaths, h.supervisor.SocketsDir())
 	}

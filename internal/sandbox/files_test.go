@@ -229,10 +229,11 @@ func TestSharedFoldersHaveOnlyWhatTheRulesName(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			rules, root := mode.newRules(t), mode.makeUserFolder(t)
-			rules.SharedFolders = []string{root, filepath.Dir(rules.Workdir) + "/missing"}
+			rules.SharedFolders = []string{filepath.Join(root, "read"), root, filepath.Dir(rules.Workdir) + "/missing"}
+			rules.VisiblePaths = []string{filepath.Join(root, "seen")}
 			rules.WritePaths = []string{filepath.Join(root, "own")}
 			rules.ReadPaths = append(rules.ReadPaths, filepath.Join(root, "own", "inside"), filepath.Join(root, "read", "deep"), filepath.Join(root, "text"), filepath.Join(root, "missing"))
-			for _, name := range []string{"own", "own/inside", "other", "read", "read/deep", "read/other"} {
+			for _, name := range []string{"own", "own/inside", "other", "seen", "read", "read/deep", "read/other"} {
 				require.NoError(t, os.Mkdir(filepath.Join(root, name), 0o700))
 				require.NoError(t, os.Chown(filepath.Join(root, name), mode.uid, -1))
 			}
@@ -251,6 +252,7 @@ except FileNotFoundError as error: raise PermissionError(error)`,
 				"look": `
 try: os.stat(FOLDER + "/other")
 except FileNotFoundError as error: raise PermissionError(error)`,
+				"list": `os.listdir(FOLDER + "/seen")`,
 				"look deeper": `
 try: os.stat(FOLDER + "/read/other")
 except FileNotFoundError as error: raise PermissionError(error)`,
@@ -258,6 +260,7 @@ except FileNotFoundError as error: raise PermissionError(error)`,
 			}, names)
 			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"read":   `assert open(FOLDER + "/text").read() == "text"; os.listdir(FOLDER + "/read/deep"); os.listdir(FOLDER + "/own/inside")`,
+				"see":    `os.stat(FOLDER + "/seen")`,
 				"write":  `open(FOLDER + "/own/file", "w").write("text")`,
 				"modes":  `os.chmod(FOLDER + "/own", 0o755)`,
 				"listen": `import socket; socket.socket(socket.AF_UNIX).bind(FOLDER + "/own/socket")`,

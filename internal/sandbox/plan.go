@@ -129,8 +129,9 @@ func (m Machine) newPrivateMounts(r Rules) []Mount {
 		size = fmt.Sprintf(",size=%d", r.MaxMemoryBytes)
 	}
 	var mounts []Mount
-	for _, folder := range r.SharedFolders {
-		if kept, isAll := r.pathsBelow(folder); !isAll && !isMissing(folder) {
+	for _, folder := range slices.SortedFunc(slices.Values(r.SharedFolders), func(a, b string) int { return len(a) - len(b) }) {
+		isHidden := slices.ContainsFunc(mounts, func(m Mount) bool { return IsWithin(folder, m.Target) })
+		if kept, isAll := r.pathsBelow(folder); !isHidden && !isAll && !isMissing(folder) {
 			mounts = append(mounts, Mount{Type: "tmpfs", Target: folder, Options: "mode=0711,size=64k", ReadOnly: true, Kept: kept})
 		}
 	}
@@ -151,7 +152,7 @@ func (m Machine) newPrivateMounts(r Rules) []Mount {
 
 // pathsBelow returns the existing paths of the rules that are below a folder; isAll is true if the folder itself is one.
 func (r Rules) pathsBelow(folder string) (paths []string, isAll bool) {
-	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths) {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.WritePaths, r.VisiblePaths) {
 		switch {
 		case filepath.Clean(path) == filepath.Clean(folder):
 			return nil, true

@@ -55,6 +55,9 @@ type Rules struct {
 	// connect to a Unix socket of another sandbox. They must be absolute.
 	SharedFolders []string
 
+	// VisiblePaths exist in SharedFolders, too, but may not be read, such as a folder with a socket to connect to.
+	VisiblePaths []string
+
 	Network Network
 
 	// NeedsLoopback says that the processes of the sandbox talk to each other over the network,
@@ -106,7 +109,7 @@ func (r Rules) EffectiveNetwork() Network {
 }
 
 func (r Rules) validate() error {
-	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.HiddenPaths, r.WritePaths, r.SharedFolders) {
+	for _, path := range slices.Concat([]string{r.Workdir}, r.ReadPaths, r.HiddenPaths, r.WritePaths, r.SharedFolders, r.VisiblePaths) {
 		if !filepath.IsAbs(path) {
 			return fmt.Errorf("sandbox: the path %q is not absolute", path)
 		}
