@@ -141,10 +141,10 @@ func (c *workdirCopier) copyLink(path string) error {
 		return nil //nolint:nilerr // it is gone, or no link any more
 	}
 	folder := filepath.Join(c.workdir, filepath.Dir(path))
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(folder, target)
+	target = linkTarget(folder, target)
+	if rest, err := filepath.Rel(sandbox.ResolvePath(c.workdir), target); err == nil && filepath.IsLocal(rest) {
+		target = filepath.Join(c.workdir, rest)
 	}
-	target = filepath.Clean(target)
 	switch {
 	case sandbox.IsWithin(target, c.workdir):
 		// Without names between the dots the way up cannot lead through another link.
@@ -160,6 +160,19 @@ func (c *workdirCopier) copyLink(path string) error {
 		c.attempt.session.RecordForbidden("kernel", fmt.Sprintf("the link %s to %s", path, target))
 	}
 	return nil
+}
+
+// linkTarget returns the absolute path of where a link in a folder leads. If another link is on the way up ("x/..",
+// where x is a link), it is the path without links.
+func linkTarget(folder, text string) string {
+	if !filepath.IsAbs(text) {
+		text = folder + "/" + text
+	}
+	target := filepath.Clean(text)
+	if real, err := filepath.EvalSymlinks(text); err == nil && real != sandbox.ResolvePath(target) {
+		return real
+	}
+	return target
 }
 
 // mayKernelRead reports whether the sandbox lets code in the kernel read a path outside of the working
