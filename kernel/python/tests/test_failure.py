@@ -205,11 +205,12 @@ class TestFailure(KernelTest):
         for code in (
             "raise OSError(101, 'Network is unreachable')",
             "socket.getaddrinfo('none.invalid', 80)",
-            "try: raise PermissionError(1, 'Operation not permitted')\nexcept OSError as e: raise ValueError('x') from e",
+            "try: raise PermissionError(13, 'Permission denied')\nexcept OSError as e: raise ValueError('x') from e",
+            "exec(compile('raise PermissionError(1, \"Operation not permitted\")', socket.__file__, 'exec'))",
         ):
             with self.subTest(code=code):
                 self.assertTrue(self.run_failing(code).result["exception"].endswith(hint))
-        for code in ("open('/no/such/folder/x', 'w')", "open('/proc/1/mem')", "1 / 0"):
+        for code in ("open('/no/such/folder/x', 'w')", "open('/proc/1/mem')", "1 / 0", "raise PermissionError(1, 'x')"):
             with self.subTest(code=code):
                 self.assertNotIn(hint, self.run_failing(code).result["exception"])
         opened = self.kernel = KernelProcess(ASSAY_KERNEL_NETWORK="on")

@@ -104,8 +104,18 @@ def _is_of_network(error: BaseException) -> bool:
     if socket is None or not isinstance(error, OSError):
         return False
     if isinstance(error, PermissionError):
-        return error.filename is None  # else of a file
+        if error.filename is not None:
+            return False  # it is of a file
+        return error.errno == errno.EACCES or _last_file(error) == socket.__file__  # else such as of os.kill
     return isinstance(error, socket.gaierror) or error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH)
+
+
+def _last_file(error: BaseException) -> str:
+    """Returns the name of the file whose code has raised an exception."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_filename if trace is not None else ""
 
 
 def _full_traceback(error: BaseException) -> str:
