@@ -180,7 +180,7 @@ func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
 // commandReadPaths returns what a foreign command must be able to read: the folder of its program, the
 // folder of the first file among its arguments, which may be a script, and the other files. Of a program in a
 // folder bin it returns the folder above, which has its libraries; of an interpreter of Python, which a script may
-// name, only its virtual environment, or the folders bin and lib. Symbolic links, by which an agent could open
+// name, only its file and its virtual environment, or the folders bin and lib. Symbolic links, by which an agent could open
 // other folders, are followed only for a program that PATH finds, and for an interpreter of Python, such as that
 // of a virtual environment.
 func commandReadPaths(command []string) []string {
@@ -193,7 +193,7 @@ func commandReadPaths(command []string) []string {
 		target, isLink := followLinks(word)
 		switch {
 		case i == 0 && isPython(word):
-			paths = slices.Concat(paths, []string{filepath.Dir(word)}, pythonFolders(word), pythonFolders(target))
+			paths = slices.Concat(paths, []string{word}, pythonFolders(word), pythonFolders(target))
 		case i == 0 && isLink:
 			paths = append(paths, readPathOf(word, true, false))
 			if onPath, err := lookPath(filepath.Base(word)); err == nil && onPath == word {
