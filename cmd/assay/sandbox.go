@@ -214,16 +214,23 @@ func isRegularFile(word string) bool {
 }
 
 // readPathOf returns what of a file in a command must be readable: for a program its folder, or the one above
-// bin; for the first other file its folder; else the file.
+// bin unless that has the user's home; for the first other file its folder; else the file.
 func readPathOf(path string, isProgram, hasScript bool) string {
 	switch folder := filepath.Dir(path); {
-	case isProgram && slices.Contains([]string{"bin", ".bin"}, filepath.Base(folder)):
+	case isProgram && slices.Contains([]string{"bin", ".bin"}, filepath.Base(folder)) && !holdsHome(filepath.Dir(folder)):
 		return filepath.Dir(folder)
 	case isProgram || !hasScript:
 		return folder
 	default:
 		return path
 	}
+}
+
+// holdsHome reports whether a folder is the user's home or above it, so that it holds more than the libraries of a
+// program.
+func holdsHome(folder string) bool {
+	home, err := os.UserHomeDir()
+	return folder == "/" || err == nil && sandbox.IsWithin(filepath.Clean(home), folder)
 }
 
 // followLinks returns the path without symbolic links, and whether there was one below the current folder or the
