@@ -1,13 +1,16 @@
 package model
 
 import (
-	"bufio"
-	"encoding/binary"
+	"bytes"
+	"fmt"
 	"image"
-	_ "image/gif"  // registers the format with image.DecodeConfig
+	"image/color"
+	_ "image/gif"  // registers the format with image.Decode
 	_ "image/jpeg" // likewise
 	_ "image/png"  // likewise
 	"io"
+
+	_ "golang.org/x/image/webp" // likewise
 )
 
 // Limits of the Messages API for images.
@@ -19,42 +22,43 @@ const (
 	MaxManyImagesSidePixels = 2000    // pixels of each side, in a request with more than MaxFullSizeImages images
 )
 
+// maxDecodedImageBytes is how much memory CheckImage uses at most for the pixels of an image.
+const maxDecodedImageBytes = 256 << 20
+
 // ParseImageHeader returns media type, width and height in pixels of a PNG, JPEG, GIF
 // or WebP image from the beginning of its data. The media type is "" if the data is
 // none of these or malformed.
 func ParseImageHeader(r io.Reader) (mediaType string, size image.Point) {
-	const enough = 30 // bytes that parseWebPSize needs
-	buffered := bufio.NewReader(r)
-	if start, err := buffered.Peek(enough); err == nil {
-		if size, ok := parseWebPSize(start); ok {
-			return "image/webp", size
-		}
-	}
-	config, format, err := image.DecodeConfig(buffered)
+	config, format, err := image.DecodeConfig(r)
 	if err != nil || config.Width < 1 || config.Height < 1 {
 		return "", image.Point{}
 	}
 	return "image/" + format, image.Pt(config.Width, config.Height)
 }
 
-// parseWebPSize returns width and height in pixels from the first 30 bytes of a WebP
-// file: lossy, lossless or extended. It reports false for other data.
-func parseWebPSize(start []byte) (size image.Point, ok bool) {
-	if string(start[:4]) != "RIFF" || string(start[8:12]) != "WEBP" {
-		return image.Point{}, false
+// CheckImage returns an error if an image with a valid header cannot be decoded, of several frames the
+// first. An API refuses the whole request for such an image. It also fails for an image that would need
+// more than 256 MiB of memory.
+func CheckImage(data []byte) error {
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return err
 	}
-	const mask = 1<<14 - 1 // lossy and lossless files have 14 bits for each side
-	low := binary.LittleEndian
-	switch string(start[12:16]) {
-	case "VP8 ":
-		return image.Pt(int(low.Uint16(start[26:])&mask), int(low.Uint16(start[28:])&mask)), true
-	case "VP8L":
-		bits := low.Uint32(start[21:])
-		return image.Pt(int(bits&mask)+1, int(bits>>14&mask)+1), true
-	case "VP8X":
-		return image.Pt(littleEndianUint24(start[24:])+1, littleEndianUint24(start[27:])+1), true
+	if int64(config.Width)*int64(config.Height)*decodedBytesPerPixel(format, config.ColorModel) > maxDecodedImageBytes {
+		return fmt.Errorf("its pixels take more than %d MiB", maxDecodedImageBytes>>20)
 	}
-	return image.Point{}, false
+	_, _, err = image.Decode(bytes.NewReader(data))
+	return err
 }
 
-func littleEndianUint24(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
+// decodedBytesPerPixel returns how much memory decoding takes at most per pixel.
+func decodedBytesPerPixel(format string, colors color.Model) int64 {
+	switch {
+	case format == "jpeg":
+		return 16 // with the coefficients of a progressive image
+	case colors == color.RGBA64Model, colors == color.NRGBA64Model:
+		return 8
+	default:
+		return 4
+	}
+}

@@ -3,14 +3,12 @@ package tools_test
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"image"
 	"image/gif"
 	"image/jpeg"
 	"io"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,48 +27,56 @@ func blankImageBase64(t *testing.T, width, height int, encode func(io.Writer, im
 	return base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
-// webPHeaderBase64 returns a WebP header in base64 with these parts from byte 12 on, without an image.
-func webPHeaderBase64(rest ...any) string {
-	var out bytes.Buffer
-	out.WriteString("RIFF\x00\x00\x00\x00WEBP")
-	for _, part := range rest {
-		if text, ok := part.(string); ok {
-			part = []byte(text)
-		}
-		_ = binary.Write(&out, binary.LittleEndian, part) // to memory
-	}
-	out.WriteString(strings.Repeat("\x00", 40))
-	return base64.StdEncoding.EncodeToString(out.Bytes())
+// patchBase64 returns data with other bytes from an offset on.
+func patchBase64(t *testing.T, data string, offset int, bytes ...byte) string {
+	t.Helper()
+	decoded, err := base64.StdEncoding.DecodeString(data)
+	require.NoError(t, err)
+	copy(decoded[offset:], bytes)
+	return base64.StdEncoding.EncodeToString(decoded)
 }
+
+// Images of 3 x 2 pixels in base64, made with libwebp.
+const (
+	webPLossy    = "UklGRjwAAABXRUJQVlA4IDAAAADQAQCdASoDAAIAAUAmJaACdLoB+AADsAD+8ut//NgVzXPv9//S4P0uD9Lg/9KQAAA="
+	webPLossless = "UklGRhwAAABXRUJQVlA4TA8AAAAvAkAAAAcQ/Y/+ByKi/wEA"
+	webPExtended = "UklGRl4AAABXRUJQVlA4WAoAAAAQAAAAAgAAAQAAQUxQSAcAAAAAZGRkZGRkAFZQOCAwAAAA0AEAnQEqAwACAAFAJiWgAnS6AfgAA7AA/vLrf/zYFc1z7/f/0uD9Lg/S4P/SkAAA"
+)
 
 // An image that the API would reject is replaced by a text.
 func TestCO4_ImagesThatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	asGIF := func(w io.Writer, m image.Image) error { return gif.Encode(w, m, nil) }
 	asJPEG := func(w io.Writer, m image.Image) error { return jpeg.Encode(w, m, nil) }
-	lossy := func(width, height uint16) string {
-		return webPHeaderBase64("VP8 ", "size", "tag", "\x9d\x01\x2a", width, height)
-	}
 	small := agenttest.BlankPNG(t, 3, 2)
+	truncated := func(data string, keep int) string {
+		decoded, err := base64.StdEncoding.DecodeString(data)
+		require.NoError(t, err)
+		return base64.StdEncoding.EncodeToString(decoded[:keep])
+	}
 	for name, c := range map[string]struct{ mime, data, want, sentAs string }{
 		"png":               {"image/png", small, "[image/png, shown below]", "image/png"},
 		"gif":               {"image/gif", blankImageBase64(t, 3, 2, asGIF), "[image/gif, shown below]", "image/gif"},
 		"jpeg":              {"image/jpeg", blankImageBase64(t, 3, 2, asJPEG), "[image/jpeg, shown below]", "image/jpeg"},
-		"webp lossy":        {"image/webp", lossy(8000, 8000), "[image/webp, shown below]", "image/webp"},
-		"webp lossless":     {"image/webp", webPHeaderBase64("VP8L", "size", "\x2f", uint32(99|77<<14)), "[image/webp, shown below]", "image/webp"},
-		"webp extended":     {"image/webp", webPHeaderBase64("VP8X", "size", "flag", "\x05\x00\x00\x06\x00\x00"), "[image/webp, shown below]", "image/webp"},
+		"webp lossy":        {"image/webp", webPLossy, "[image/webp, shown below]", "image/webp"},
+		"webp lossless":     {"image/webp", webPLossless, "[image/webp, shown below]", "image/webp"},
+		"webp extended":     {"image/webp", webPExtended, "[image/webp, shown below]", "image/webp"},
 		"of another kind":   {"image/png", blankImageBase64(t, 3, 2, asJPEG), "[image/png, shown below]", "image/jpeg"},
 		"8000 pixels":       {"image/png", agenttest.BlankPNG(t, 8000, 1), "[image/png, shown below]", "image/png"},
 		"too wide":          {"image/png", agenttest.BlankPNG(t, 8001, 1), "[image/png, 8001 x 1 pixels, too large to be shown]", ""},
 		"too high":          {"image/png", agenttest.BlankPNG(t, 1, 8001), "[image/png, 1 x 8001 pixels, too large to be shown]", ""},
-		"webp too wide":     {"image/webp", lossy(8001, 1), "[image/webp, 8001 x 1 pixels, too large to be shown]", ""},
-		"webp lossless too": {"image/webp", webPHeaderBase64("VP8L", "size", "\x2f", uint32(1|8000<<14)), "[image/webp, 2 x 8001 pixels, too large to be shown]", ""},
-		"webp extended too": {"image/webp", webPHeaderBase64("VP8X", "size", "flag", "\x40\x1f\x00\xff\xff\xff"), "[image/webp, 8001 x 16777216 pixels, too large to be shown]", ""},
-		"webp of no kind":   {"image/webp", webPHeaderBase64("VP9 "), "[image/webp, not shown: it cannot be read as PNG, JPEG, GIF or WebP]", ""},
+		"webp too wide":     {"image/webp", patchBase64(t, webPLossy, 26, 0x41, 0x1f), "[image/webp, 8001 x 2 pixels, too large to be shown]", ""},
+		"webp lossless too": {"image/webp", patchBase64(t, webPLossless, 21, 0x01, 0x00, 0xd0, 0x07), "[image/webp, 2 x 8001 pixels, too large to be shown]", ""},
+		"webp extended too": {"image/webp", patchBase64(t, webPExtended, 24, 0x40, 0x1f, 0x00, 0xff, 0xff, 0xff), "[image/webp, not shown: it cannot be read as PNG, JPEG, GIF or WebP]", ""},
+		"webp of no kind":   {"image/webp", patchBase64(t, webPLossy, 14, '9'), "[image/webp, not shown: it cannot be read as PNG, JPEG, GIF or WebP]", ""},
 		"not base64":        {"image/png", "%%%%", "[image/png, not shown: it is not valid base64]", ""},
 		"broken at its end": {"image/png", small + "=", "[image/png, not shown: it is not valid base64]", ""},
 		"text":              {"image/png", "aGVsbG8=", "[image/png, not shown: it cannot be read as PNG, JPEG, GIF or WebP]", ""},
 		"no header":         {"image/png", small[:8], "[image/png, not shown: it cannot be read as PNG, JPEG, GIF or WebP]", ""},
+		"no pixels":         {"image/png", truncated(small, len(small)/4*3-20), "[image/png, not shown: it is broken or too large: png: invalid format: unexpected EOF]", ""},
+		"half a jpeg":       {"image/jpeg", truncated(blankImageBase64(t, 300, 200, asJPEG), 700), "[image/jpeg, not shown: it is broken or too large: ", ""},
+		"half a webp":       {"image/webp", truncated(webPLossy, 40), "[image/webp, not shown: it is broken or too large: ", ""},
+		"too many pixels":   {"image/jpeg", blankImageBase64(t, 4097, 4097, asJPEG), "[image/jpeg, not shown: it is broken or too large: its pixels take more than 256 MiB]", ""},
 		"empty":             {"image/png", " ", "[image/png, empty]", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

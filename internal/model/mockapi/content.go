@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
 	"slices"
 	"strings"
 
@@ -139,10 +138,12 @@ func checkImage(s model.ImageSource) error {
 	case len(s.Data) > model.MaxImageDataBytes:
 		return fmt.Errorf("image.source.data: more than %d bytes", model.MaxImageDataBytes)
 	}
-	mediaType, size, err := parseBase64ImageHeader(s)
+	data, err := base64.StdEncoding.DecodeString(s.Data)
+	if err != nil {
+		return fmt.Errorf("image.source.data: no valid base64: %w", err)
+	}
+	mediaType, size := model.ParseImageHeader(bytes.NewReader(data))
 	switch {
-	case err != nil:
-		return fmt.Errorf("image.source.data: %w", err)
 	case mediaType == "":
 		return errors.New("image.source.data: the image cannot be read")
 	case mediaType != s.MediaType:
@@ -150,19 +151,10 @@ func checkImage(s model.ImageSource) error {
 	case max(size.X, size.Y) > model.MaxImageSidePixels:
 		return fmt.Errorf("image.source.data: a side has more than %d pixels", model.MaxImageSidePixels)
 	}
-	return nil
-}
-
-// parseBase64ImageHeader decodes the base64 data of an image and returns its media
-// type, and width and height in pixels. The type is "" if the data is no known image;
-// data that is not base64 is an error.
-func parseBase64ImageHeader(s model.ImageSource) (mediaType string, size image.Point, err error) {
-	data, err := base64.StdEncoding.DecodeString(s.Data)
-	if err != nil {
-		return "", size, fmt.Errorf("no valid base64: %w", err)
+	if err := model.CheckImage(data); err != nil {
+		return fmt.Errorf("image.source.data: the image cannot be processed: %w", err)
 	}
-	mediaType, size = model.ParseImageHeader(bytes.NewReader(data))
-	return mediaType, size, nil
+	return nil
 }
 
 // checkImageLimits returns an error if a request has too many images, or a large image
@@ -175,7 +167,8 @@ func (in *messageRequest) checkImageLimits() error {
 				continue
 			}
 			count++
-			if _, size, err := parseBase64ImageHeader(b.Source); err == nil && max(size.X, size.Y) > model.MaxManyImagesSidePixels && large == "" {
+			_, size := model.ParseImageHeader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(b.Source.Data)))
+			if max(size.X, size.Y) > model.MaxManyImagesSidePixels && large == "" {
 				large = fmt.Sprintf("%s.%d", place, i)
 			}
 		}
