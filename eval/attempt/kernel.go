@@ -57,6 +57,13 @@ func (w *completionWatcher) readKernelFrame(e *trace.Entry) {
 		w.closeRun(e, e.CellID, func(c *cellRuns) { c.End() })
 	case protocol.TypeKernelStdio, protocol.TypeCellOutput, protocol.TypeExecuteCodeResponse:
 		w.countMarkerIn(e)
+	case protocol.TypeGlobalsSummary, protocol.TypeReactivitySummary:
+	default:
+		// The answer to a request may show values. All else, such as a message that only agents send, comes
+		// from code in a cell.
+		if isAnswer := e.TxID != "" || e.AgentTxID != ""; !isAnswer || e.Note == trace.NoteOrphaned {
+			w.countMarkerIn(e)
+		}
 	}
 }
 

@@ -199,17 +199,22 @@ func TestWatcherVerdicts(t *testing.T) {
 		"another console goes":        {[]string{entryConsoleHolds, `session#3 {"type":"peer_ended","action":"run"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 		"a view goes":                 {[]string{`session {"type":"holder","by":"server"}`, `session#4 {"type":"peer_ended","action":"view"}`, "wait 50s"}, "", "", 0},
 
-		"marker printed":              {[]string{frameRunA, frameStartA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + completionMarker + `"}`, frameResultA}, "", "", 1},
-		"marker raised":               {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + completionMarker + `"}`}, "", "", 1},
-		"marker from code":            {[]string{`kernel>server {"type":"execute_code_response","stdout":"` + completionMarker + `"}`}, "", "", 1},
-		"marker in an output":         {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + completionMarker + `"}`}, "", "", 1},
-		"marker in a source":          {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + completionMarker + completionMarker + `"},"tx_id":"t"}`}, "", "", 1},
-		"marker in text":              {[]string{historyMessageFrame("assistant", `"`+completionMarker+`"`)}, "", "", 1},
-		"marker in another tool":      {[]string{historyMessageFrame("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+completionMarker+`"}}]`)}, "", "", 1},
-		"marker from the user":        {[]string{historyMessageFrame("user", `"end with `+completionMarker+`"`)}, "", "", 0},
-		"marker to the agent":         {[]string{`server>agent {"type":"kernel_message","message":"` + completionMarker + `"}`}, "", "", 0},
-		"marker in a stream":          {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + completionMarker + `"}`}, "", "", 0},
-		"marker with escapes in text": {[]string{historyMessageFrame("assistant", strings.ReplaceAll(`"now `+completionMarker+`"`, "[EVAL", `\u005b\u0045VAL`))}, "", "", 1},
+		"marker printed":               {[]string{frameRunA, frameStartA, `kernel>server {"type":"kernel_stdio","active_cell":"a","stream":"stdout","data":"` + completionMarker + `"}`, frameResultA}, "", "", 1},
+		"marker raised":                {[]string{`kernel>server {"type":"cell_result","cell_id":"a","status":"error","exception":"` + completionMarker + `"}`}, "", "", 1},
+		"marker from code":             {[]string{`kernel>server {"type":"execute_code_response","stdout":"` + completionMarker + `"}`}, "", "", 1},
+		"marker in an output":          {[]string{`kernel>server {"type":"cell_output","cell_id":"a","output":"` + completionMarker + `"}`}, "", "", 1},
+		"marker in a widget":           {[]string{`kernel>server {"type":"cell_widgets","cell_id":"a","widget_state":"` + completionMarker + `"}`}, "", "", 1},
+		"marker in a kernel's history": {[]string{`kernel>server ` + strings.TrimPrefix(submitted, "agent>server ")}, "", "", 1},
+		"marker in a kernel's action":  {[]string{`kernel>server? {"type":"agent_action","action":"submit_response","tx_id":"q","params":"` + completionMarker + `"}`}, "", "", 1},
+		"marker in an orphaned answer": {[]string{`kernel>server? {"type":"agent_action_response","tx_id":"q","x":"` + completionMarker + `"}`}, "", "", 1},
+		"marker in values":             {[]string{`kernel>server {"type":"agent_action_response","tx_id":"q","x":"` + completionMarker + `"}`, `kernel>server {"type":"globals_summary","x":"` + completionMarker + `"}`}, "", "", 0},
+		"marker in a source":           {[]string{`agent>server {"type":"agent_action","action":"create_cell","params":{"source":"` + completionMarker + completionMarker + `"},"tx_id":"t"}`}, "", "", 1},
+		"marker in text":               {[]string{historyMessageFrame("assistant", `"`+completionMarker+`"`)}, "", "", 1},
+		"marker in another tool":       {[]string{historyMessageFrame("assistant", `[{"type":"tool_use","name":"execute_code","input":{"code":"`+completionMarker+`"}}]`)}, "", "", 1},
+		"marker from the user":         {[]string{historyMessageFrame("user", `"end with `+completionMarker+`"`)}, "", "", 0},
+		"marker to the agent":          {[]string{`server>agent {"type":"kernel_message","message":"` + completionMarker + `"}`}, "", "", 0},
+		"marker in a stream":           {[]string{`agent>server {"type":"agent_stream_delta","delta":"` + completionMarker + `"}`}, "", "", 0},
+		"marker with escapes in text":  {[]string{historyMessageFrame("assistant", strings.ReplaceAll(`"now `+completionMarker+`"`, "[EVAL", `\u005b\u0045VAL`))}, "", "", 1},
 		"marker with escapes in text and submission": {[]string{
 			historyMessageFrame("assistant", strings.ReplaceAll(`[{"type":"text","text":"now `+completionMarker+`"},{"type":"tool_use","name":"submit_response","input":{"summary":"`+completionMarker+`"}}]`, "[EVAL", `\u005bEVAL`)),
 		}, runs.OutcomeCompleted, "", 1},
@@ -313,18 +318,22 @@ func playTestCaseLine(t *testing.T, journal *trace.Journal, line string) {
 	journal.Append(parseEntry(t, what, rest))
 }
 
-// parseEntry returns the trace entry for a frame on a hop. "hop#3" means console 3, and "hop!"
-// that the frame was dropped.
+// parseEntry returns the trace entry for a frame on a hop. "hop#3" means console 3, "hop!" that
+// the frame was dropped, and "hop?" that it was orphaned.
 func parseEntry(t *testing.T, hop, body string) trace.Entry {
 	t.Helper()
 	env, err := protocol.NewEnvelopeDecoder().Decode([]byte(body))
 	require.NoError(t, err, body)
+	hop, orphaned := strings.CutSuffix(hop, "?")
 	hop, dropped := strings.CutSuffix(hop, "!")
 	hop, number, _ := strings.Cut(hop, "#")
 	conn, _ := strconv.Atoi(number) // none is 0
 	e := trace.Entry{Hop: trace.Hop(hop), ConsoleID: conn, Envelope: env, Body: []byte(body)}
 	if dropped {
 		e.Note = trace.NoteDropped
+	}
+	if orphaned {
+		e.Note = trace.NoteOrphaned
 	}
 	return e
 }
