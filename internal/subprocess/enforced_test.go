@@ -150,12 +150,19 @@ func TestMemoryOfAllSubprocessesTogetherIsLimited(t *testing.T) {
 			if !p.Enforced()["total_memory"] {
 				t.Skip("no memory cgroup can be written here")
 			}
+			requireReply(t, other)
 			require.NoError(t, p.Write([]byte(`{}`)))
 			<-p.Exited()
 			require.Equal(t, test.want, p.ExitState().String())
-			require.NoError(t, other.Write([]byte(`{}`)), "it still runs")
-			_, err = other.Read()
-			require.NoError(t, err)
+			requireReply(t, other) // it still runs
 		})
 	}
+}
+
+// requireReply requires that a process replies to a message.
+func requireReply(t *testing.T, p *subprocess.Process) {
+	t.Helper()
+	require.NoError(t, p.Write([]byte(`{}`)))
+	_, err := p.Read()
+	require.NoError(t, err)
 }

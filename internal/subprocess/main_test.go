@@ -96,7 +96,9 @@ func playRole(role string) int {
 		for pieces := [][]byte{}; ; {
 			pieces = append(pieces, bytes.Repeat([]byte("x"), 1<<20))
 		}
-	case "holds shared memory": // 200 MiB that belong to no process
+	case "holds shared memory": // when asked, since its limit of memory holds from then on: 200 MiB that belong to no process
+		ready()
+		request, _ := conn.Read()
 		memory, err := unix.MemfdCreate("held", 0)
 		piece := make([]byte, 1<<20)
 		for range 200 {
@@ -104,10 +106,9 @@ func playRole(role string) int {
 				_, err = unix.Write(memory, piece)
 			}
 		}
-		if err != nil {
+		if err != nil || conn.Write(request) != nil {
 			return 103
 		}
-		ready()
 		return playEcho(conn)
 	case "outlives its worker": // which uses all memory
 		ready()
