@@ -267,6 +267,9 @@ func (k *Kernel) DeletedBytes(dir string) int64 { return k.proc.DeletedBytes(dir
 // [subprocess.Process.Freeze]. Requests to it must wait until then.
 func (k *Kernel) Freeze() (thaw func()) { return k.proc.Freeze() }
 
+// HasUsedMemoryShare is [subprocess.Process.HasUsedMemoryShare].
+func (k *Kernel) HasUsedMemoryShare() bool { return k.proc.HasUsedMemoryShare() }
+
 // Close closes the kernel's socket, which makes the kernel exit. It does not wait for the
 // exit.
 func (k *Kernel) Close(code protocol.CloseCode, reason string) error {

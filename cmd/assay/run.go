@@ -258,8 +258,16 @@ func (h *kernelAndAgentHost) checkRequirements(ctx context.Context, cases []test
 		if c.Kernel != "" && c.Kernel != h.flags.kernel {
 			return fmt.Sprintf("needs the kernel %s", c.Kernel)
 		}
+		if c.Kernel == "" && h.flags.kernel == "elisp" && hasKernelCheck(c) {
+			return `its kernel_check is in Python; a case for Emacs Lisp has "kernel": "elisp"`
+		}
 		return known.OfCase(c)
 	}, nil
+}
+
+// hasKernelCheck reports whether a grader of the case has code that runs in the kernel.
+func hasKernelCheck(c testcases.Case) bool {
+	return slices.ContainsFunc(c.Graders, func(spec grading.Spec) bool { return spec.Type == "kernel_check" })
 }
 
 // defaultRunsDir is the folder in which run folders are made without --out.

@@ -121,6 +121,9 @@ func (c *checkKernel) transferGlobals(ctx context.Context, sources []string) err
 	}
 	var refused map[string]string
 	if err := c.call(ctx, &refused, "", "__assay_load__", names, filepath.Join(files, exported), files); err != nil {
+		if othersTookMemory(err) && !c.attempt.session.HasKernelUsedMemoryShare() {
+			return err
+		}
 		return notDataError(err)
 	}
 	for i, source := range sources {
@@ -157,12 +160,8 @@ func (a *attempt) exportGlobals(ctx context.Context, names []string, folder stri
 	return notDataError(err) // also if the kernel has ended: only code of the agent runs in it
 }
 
-// notDataError returns the error of a check whose values could not be copied because of err, or err if other
-// attempts are the cause.
+// notDataError returns the error of a check whose values could not be copied because of err.
 func notDataError(err error) error {
-	if othersTookMemory(err) {
-		return err
-	}
 	return &pyvalue.Error{Kind: "not_data", Text: fmt.Sprintf("the kernel's globals could not be copied for the check: %v", err)}
 }
 

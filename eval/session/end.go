@@ -88,6 +88,13 @@ func (s *Session) FreezeKernel() (thaw func()) {
 	return func() {}
 }
 
+// HasKernelUsedMemoryShare reports whether the kernel has used at least its share of the memory that there is for all
+// kernels and agents. It returns false if there is no kernel, or that is not known.
+func (s *Session) HasKernelUsedMemoryShare() bool {
+	kernel := s.currentChildren().kernel
+	return kernel != nil && kernel.HasUsedMemoryShare()
+}
+
 // stopKernel stops the kernel and every process that it started, in at most stopTimeout. It
 // does nothing if there is no kernel. An error says that a process may be left.
 func (s *Session) stopKernel(ctx context.Context) error {

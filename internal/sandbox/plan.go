@@ -164,12 +164,12 @@ func (r Rules) pathsBelow(folder string) (paths []string, isAll bool) {
 	return slices.Compact(paths), false
 }
 
-// machineWideFiles returns the names of files in /proc that show of each file, lock, timer, key or page of
-// memory what other processes do with it. Programs in a sandbox could pass data to each other by them.
+// machineWideFiles returns the names of files in /proc that show what other processes do: of each file, lock,
+// timer, key or page of memory, or in numbers that code can change at will. Programs in a sandbox could pass data to each other by them.
 func machineWideFiles() []string {
 	return []string{
-		"allocinfo", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats", "locks", "pagetypeinfo",
-		"sched_debug", "slabinfo", "timer_list", "vmallocinfo",
+		"allocinfo", "buddyinfo", "diskstats", "interrupts", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats",
+		"locks", "pagetypeinfo", "sched_debug", "schedstat", "slabinfo", "softirqs", "timer_list", "vmallocinfo", "vmstat", "zoneinfo",
 	}
 }
 

@@ -27,8 +27,9 @@ func TestProcessesOutsideAreHidden(t *testing.T) {
 				"cgroups": `os.listdir("/sys/fs/cgroup")`,
 			}, nil)
 			mode.requireSnippetsFail(t, request, sandbox.EnforcesSharedMemory, map[string]string{
-				"pages": `if not open("/proc/kpageflags", "rb").read(8): raise PermissionError`,
-				"slabs": `if not open("/proc/slabinfo").read(): raise PermissionError`,
+				"pages":   `if not open("/proc/kpageflags", "rb").read(8): raise PermissionError`,
+				"numbers": `if not open("/proc/vmstat").read(): raise PermissionError`,
+				"slabs":   `if not open("/proc/slabinfo").read(): raise PermissionError`,
 				"locks": `
 import fcntl
 file = open("own", "w")
@@ -36,8 +37,9 @@ fcntl.flock(file, fcntl.LOCK_EX)
 if not open("/proc/locks").read(): raise PermissionError`,
 			}, nil)
 			mode.requireSnippetsSucceed(t, request, map[string]string{
-				"own":   `open(f"/proc/{os.getpid()}/cmdline").read(), open("/proc/self/environ").read()`,
-				"child": "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nopen(f'/proc/{child.pid}/cmdline').read()\nassert str(child.pid) in os.listdir('/proc')\nchild.kill(); child.wait()",
+				"asyncio": "import asyncio\nasync def run():\n    child = await asyncio.create_subprocess_exec('true')\n    assert await child.wait() == 0\nasyncio.run(run())",
+				"own":     `open(f"/proc/{os.getpid()}/cmdline").read(), open("/proc/self/environ").read()`,
+				"child":   "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\nopen(f'/proc/{child.pid}/cmdline').read()\nassert str(child.pid) in os.listdir('/proc')\nchild.kill(); child.wait()",
 			}, nil)
 		})
 	}
@@ -106,6 +108,8 @@ func TestEnvironmentOfServerCannotBeRead(t *testing.T) {
 import ctypes
 vector = (ctypes.c_size_t * 2)(ctypes.addressof(ctypes.create_string_buffer(8)), 8)
 syscall(NR["process_vm_readv"], SERVER, vector, 1, vector, 1, 0)`,
+				"watch":       `os.pidfd_open(SERVER)`,
+				"all events":  `import socket; socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 11)`,
 				"take a file": `syscall(NR["pidfd_getfd"], os.pidfd_open(SERVER), 0, 0)`,
 			}, nil)
 		})

@@ -45,7 +45,7 @@ func refusedSyscalls() []uint32 {
 	return []uint32{
 		// they reach into other processes
 		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE,
-		unix.SYS_PROCESS_MRELEASE, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
+		unix.SYS_PROCESS_MRELEASE, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES,
 
 		// they get around this filter or the rules for files
 		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
@@ -95,6 +95,8 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 		{syscall: unix.SYS_SOCKET, argument: 0, test: unix.BPF_JEQ, value: unix.AF_VSOCK},
 		{syscall: unix.SYS_SOCKET, argument: 0, test: unix.BPF_JEQ, value: unix.AF_BLUETOOTH},
 		{syscall: unix.SYS_SOCKET, argument: 0, test: unix.BPF_JEQ, value: unix.AF_NFC},
+		// it tells of every process that begins or ends
+		{syscall: unix.SYS_SOCKET, argument: 2, test: unix.BPF_JEQ, value: unix.NETLINK_CONNECTOR},
 		// they type into a terminal
 		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCSTI},
 		{syscall: unix.SYS_IOCTL, argument: 1, test: unix.BPF_JEQ, value: unix.TIOCLINUX},

@@ -155,6 +155,7 @@ func TestMemoryOfAllSubprocessesTogetherIsLimited(t *testing.T) {
 			<-p.Exited()
 			require.Equal(t, test.want, p.ExitState().String())
 			requireReply(t, other) // it still runs
+			require.Equal(t, test.other != "echo", other.HasUsedMemoryShare())
 		})
 	}
 }

@@ -103,6 +103,16 @@ func (p *Process) memoryKill() MemoryKill {
 	}
 }
 
+// HasUsedMemoryShare reports whether the process and what it has started have used, at any time, at least their share
+// of [Config.MaxMemoryBytes]; see [OverShare]. It returns false if that is not known.
+func (p *Process) HasUsedMemoryShare() bool {
+	if p.memoryLimit == nil {
+		return false
+	}
+	share := p.memoryShare()
+	return share > 0 && p.memoryLimit.PeakBytes()+memoryMargin >= share
+}
+
 // memoryShare returns [Config.MaxMemoryBytes] divided by the highest number of subprocesses that were under it at
 // once while this one ran, but at most half of it. It returns 0 if there is no such limit.
 func (p *Process) memoryShare() int64 {

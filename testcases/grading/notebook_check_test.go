@@ -164,7 +164,8 @@ func TestMustRunClean(t *testing.T) {
 		failure      string
 	}{
 		{cell("ok", "a\nb\n"), cell("ok", "a\nb\n"), ""},
-		{cell("ok", "<object at 0x7f01>\n"), cell("ok", "<object at 0x7fABC2>\n"), ""},
+		{cell("ok", "<object at 0x7f0123>, <environment: 0x55d5c8aa>\n"), cell("ok", "<object at 0x7fABC2D5>, <environment: 0x5612345678>\n"), ""},
+		{cell("ok", "0x7f0123456789"), cell("ok", "0x7fABC2D5E6F7"), "cell 2, run again: line 1 of its text: expected '0x7f0123456789', found '0x7fABC2D5E6F7'"},
 		{cell("ok", "a\nfrom a child\nb"), cell("ok", "from a child\na\nb"), ""},
 		{cell("ok", "a\na\nb"), cell("ok", "a\nb\nb"), "cell 2, run again: line 2 of its text: expected 'a', found 'b'"},
 		{cell("ok", "a\nb\nc"), cell("ok", "a\nB\nC"), "cell 2, run again: line 2 of its text: expected 'b', found 'B'"},
