@@ -41,10 +41,10 @@ func (l *Listener) check(conn net.Conn) error {
 	if err == nil {
 		return nil
 	}
-	_ = conn.Close() // a server might answer, although it cannot read
 	if !errors.Is(err, ErrGone) {
-		l.refuse(peer, err)
+		l.refuse(peer, err) // while the peer waits: once it has ended, what started it cannot be found without its cgroup
 	}
+	_ = conn.Close() // a server might answer, although it cannot read
 	return err
 }
 

@@ -119,11 +119,10 @@ func (a *connectBackConn) acceptSubprocess(s *Supervisor) (net.Conn, error) {
 		if err == nil && peer.PID == a.pid {
 			return conn, nil
 		}
-		_ = conn.Close()
-		if errors.Is(err, peers.ErrGone) {
-			continue
+		if !errors.Is(err, peers.ErrGone) {
+			s.ReportForbidden(peer, "a connection to the socket of another kernel") // while the peer waits, as in package peers
 		}
-		s.ReportForbidden(peer, "a connection to the socket of another kernel")
+		_ = conn.Close()
 	}
 }
 
