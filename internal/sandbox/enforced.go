@@ -41,7 +41,7 @@ func (m Machine) Enforceable(r Rules) map[string]bool {
 	}
 	switch r.Network {
 	case NetworkOff:
-		held[EnforcesNetwork] = m.Seccomp
+		held[EnforcesNetwork] = m.HasPrivateNetwork(r) || r.ListenerPort == 0 && m.Seccomp
 	case NetworkLoopback:
 		held[EnforcesNetwork] = m.NetworkNamespaces
 	default: // everything may be reached

@@ -51,10 +51,16 @@ func Exec(plan string, argv, env []string) error {
 }
 
 // confineThread applies the sandbox plan to the calling thread. The Python kernel's
-// sandbox module takes the same steps. An error leaves the thread partly confined.
+// sandbox module takes the same steps, and refuses a plan with a Listener. An error leaves
+// the thread partly confined.
 func (p Plan) confineThread() error {
 	if err := p.enterNamespaces(); err != nil {
 		return err
+	}
+	if p.Listener != nil {
+		if err := p.Listener.handOver(); err != nil {
+			return err
+		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("give up new privileges: %w", err)

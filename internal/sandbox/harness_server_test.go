@@ -23,6 +23,8 @@ type sandboxRequest struct {
 	Argv           []string
 	Env            []string
 	UsePidsCgroup  bool // limit the processes with a PidsLimit too
+
+	SharesNetwork bool // as if no network namespace could be made
 }
 
 // sandboxResponse is a test server's answer to a sandboxRequest: what the machine
@@ -52,7 +54,12 @@ func serveSandboxRequest(in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sandboxRequestTimeout)
 	defer cancel()
 	machine := sandbox.ProbeMachine(ctx, launcher)
+	machine.NetworkNamespaces = machine.NetworkNamespaces && !o.SharesNetwork
 	plan, err := machine.Plan(o.Rules)
+	if err != nil {
+		return err
+	}
+	launcherEnd, serve, err := handOver(&plan)
 	if err != nil {
 		return err
 	}
@@ -60,7 +67,8 @@ func serveSandboxRequest(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	answer, err := o.runCommand(cmd)
+	cmd.ExtraFiles = launcherEnd
+	answer, err := o.runCommand(cmd, serve)
 	if err != nil {
 		return err
 	}
@@ -94,8 +102,9 @@ func (o sandboxRequest) newCommand(ctx context.Context, plan sandbox.Plan, launc
 }
 
 // runCommand runs a sandboxed command. The command begins when it reads a line on its
-// standard input, so that it is already under the limit of processes by then.
-func (o sandboxRequest) runCommand(cmd *exec.Cmd) (sandboxResponse, error) {
+// standard input, so that it is already under the limit of processes by then. serve is called
+// before, and its result at the end.
+func (o sandboxRequest) runCommand(cmd *exec.Cmd, serve func() (end func() error, err error)) (sandboxResponse, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	start, err := cmd.StdinPipe()
@@ -103,6 +112,10 @@ func (o sandboxRequest) runCommand(cmd *exec.Cmd) (sandboxResponse, error) {
 		return sandboxResponse{}, err
 	}
 	if err := cmd.Start(); err != nil {
+		return sandboxResponse{}, err
+	}
+	end, err := serve()
+	if err != nil {
 		return sandboxResponse{}, err
 	}
 	remove := func() error { return nil }
@@ -124,5 +137,5 @@ func (o sandboxRequest) runCommand(cmd *exec.Cmd) (sandboxResponse, error) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		answer.ExitStatus, err = exit.Error(), nil
 	}
-	return answer, errors.Join(err, remove())
+	return answer, errors.Join(err, remove(), end())
 }

@@ -136,7 +136,7 @@ func syscallNumbers() map[string]int {
 		"pidfd_getfd": unix.SYS_PIDFD_GETFD, "unshare": unix.SYS_UNSHARE, "clone": unix.SYS_CLONE, "setns": unix.SYS_SETNS,
 		"bpf": unix.SYS_BPF, "perf_event_open": unix.SYS_PERF_EVENT_OPEN, "userfaultfd": unix.SYS_USERFAULTFD,
 		"keyctl": unix.SYS_KEYCTL, "shmget": unix.SYS_SHMGET, "mq_open": unix.SYS_MQ_OPEN, "io_uring_setup": unix.SYS_IO_URING_SETUP,
-		"ioprio_set": unix.SYS_IOPRIO_SET, "fallocate": unix.SYS_FALLOCATE,
+		"ioprio_set": unix.SYS_IOPRIO_SET, "fallocate": unix.SYS_FALLOCATE, "sendmmsg": unix.SYS_SENDMMSG,
 	}
 }
 

@@ -14,10 +14,11 @@ import (
 // LandlockRules is a Landlock ruleset: which access is restricted, and the exceptions.
 // Its numbers are bits of the Linux kernel's interface.
 type LandlockRules struct {
-	HandledFileAccess uint64     `json:"files"`  // kinds of access to files that only Paths allow
-	HandledPortAccess uint64     `json:"ports"`  // kinds of access to TCP ports that are forbidden
-	ScopedAccess      uint64     `json:"scoped"` // signals and sockets that may not cross the border
-	RestrictFlags     uint32     `json:"flags"`  // flags of landlock_restrict_self(2)
+	HandledFileAccess uint64     `json:"files"`   // kinds of access to files that only Paths allow
+	HandledPortAccess uint64     `json:"ports"`   // kinds of access to ports that are forbidden
+	ConnectPort       uint16     `json:"connect"` // TCP port that may be connected to all the same; 0: none
+	ScopedAccess      uint64     `json:"scoped"`  // signals and sockets that may not cross the border
+	RestrictFlags     uint32     `json:"flags"`   // flags of landlock_restrict_self(2)
 	Paths             []PathRule `json:"paths"`
 }
 
@@ -62,8 +63,11 @@ func (m Machine) landlockConfig() landlock.Config {
 func (m Machine) landlockRules(r Rules) (*LandlockRules, error) {
 	config := m.landlockConfig()
 	rules := &LandlockRules{HandledFileAccess: uint64(config.HandledAccessFS), ScopedAccess: uint64(config.Scoped)}
-	if r.Network == NetworkOff {
+	if r.Network == NetworkOff && !m.HasPrivateNetwork(r) {
 		rules.HandledPortAccess = uint64(config.HandledAccessNet)
+		if rules.HandledPortAccess != 0 {
+			rules.ConnectPort = r.ListenerPort
+		}
 	}
 	if m.LandlockVersion >= 7 {
 		rules.RestrictFlags = ll.FlagRestrictSelfLogSameExecOff // refusals are no matter for the system's audit log
@@ -138,6 +142,11 @@ func (l *LandlockRules) restrictThread() error {
 	for _, path := range l.Paths {
 		if err := path.addToRuleset(fd); err != nil {
 			return fmt.Errorf("allow %s: %w", path.Path, err)
+		}
+	}
+	if l.ConnectPort != 0 {
+		if err := ll.LandlockAddNetPortRule(fd, &ll.NetPortAttr{AllowedAccess: ll.AccessNetConnectTCP, Port: uint64(l.ConnectPort)}, 0); err != nil {
+			return fmt.Errorf("allow port %d: %w", l.ConnectPort, err)
 		}
 	}
 	if err := ll.LandlockRestrictSelf(fd, l.RestrictFlags); err != nil {

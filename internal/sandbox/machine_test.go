@@ -94,11 +94,14 @@ func TestEnforceable(t *testing.T) {
 		key    string
 		change func(*sandbox.Machine, *sandbox.Rules)
 	}{
-		"truncation":          {sandbox.EnforcesWrite, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 2 }},
-		"signals":             {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 5 }},
-		"signals, by limits":  {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Seccomp = false }},
-		"sockets":             {sandbox.EnforcesUnixSockets, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 8 }},
-		"loopback":            {sandbox.EnforcesNetwork, func(m *sandbox.Machine, _ *sandbox.Rules) { m.NetworkNamespaces = false }},
+		"truncation":         {sandbox.EnforcesWrite, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 2 }},
+		"signals":            {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 5 }},
+		"signals, by limits": {sandbox.EnforcesSignals, func(m *sandbox.Machine, _ *sandbox.Rules) { m.Seccomp = false }},
+		"sockets":            {sandbox.EnforcesUnixSockets, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 8 }},
+		"loopback":           {sandbox.EnforcesNetwork, func(m *sandbox.Machine, _ *sandbox.Rules) { m.NetworkNamespaces = false }},
+		"one port": {sandbox.EnforcesNetwork, func(m *sandbox.Machine, r *sandbox.Rules) {
+			m.NetworkNamespaces, r.Network, r.ListenerPort = false, sandbox.NetworkOff, 1
+		}},
 		"no network":          {sandbox.EnforcesNetwork, func(m *sandbox.Machine, r *sandbox.Rules) { m.Seccomp, r.Network = false, sandbox.NetworkOff }},
 		"processes of root":   {sandbox.EnforcesProcesses, func(m *sandbox.Machine, _ *sandbox.Rules) { m.PidsCgroups = false }},
 		"list of processes":   {sandbox.EnforcesProcessList, func(m *sandbox.Machine, _ *sandbox.Rules) { m.LandlockVersion = 0 }},
@@ -112,6 +115,35 @@ func TestEnforceable(t *testing.T) {
 	}
 	closed := sandbox.Rules{Workdir: "/x", Network: sandbox.NetworkOff}
 	require.True(t, sandbox.Machine{Seccomp: true}.Enforceable(closed)[sandbox.EnforcesUnixSockets])
+	closed.ListenerPort = 1
+	enforced = sandbox.Machine{Seccomp: true, NetworkNamespaces: true}.Enforceable(closed)
+	require.True(t, enforced[sandbox.EnforcesNetwork] && enforced[sandbox.EnforcesUnixSockets])
+}
+
+// The launcher opens a listener only in a private network, which NetworkOff has if there is one.
+func TestPlanWithListener(t *testing.T) {
+	t.Parallel()
+	for network, isPrivate := range map[sandbox.Network]bool{"": false, sandbox.NetworkOn: false, sandbox.NetworkLoopback: true, sandbox.NetworkOff: true} {
+		rules := sandbox.Rules{Workdir: t.TempDir(), Network: network}
+		template := &sandbox.Template{Machine: sandbox.Machine{NetworkNamespaces: true}, Rules: rules}
+		require.Equal(t, network == sandbox.NetworkLoopback, template.HasPrivateNetwork(), network)
+		plan, err := template.PlanFor(rules.Workdir)
+		require.NoError(t, err)
+		require.Nil(t, plan.Listener)
+		template = template.WithListener(7)
+		require.Equal(t, isPrivate, template.HasPrivateNetwork(), network)
+		plan, err = template.PlanFor(rules.Workdir)
+		require.NoError(t, err)
+		require.Equal(t, isPrivate, plan.Listener != nil && plan.Listener.Port == 7, network)
+		require.Equal(t, isPrivate, plan.RaiseLoopback, network)
+
+		template.Machine.NetworkNamespaces = false
+		require.False(t, template.HasPrivateNetwork())
+		plan, err = template.PlanFor(rules.Workdir)
+		require.NoError(t, err)
+		require.Nil(t, plan.Listener)
+	}
+	require.False(t, (*sandbox.Template)(nil).WithListener(7).HasPrivateNetwork())
 }
 
 // Plans for machines with older versions of Landlock use only what these versions know.

@@ -25,6 +25,8 @@ type Plan struct {
 	Mounts        []Mount  `json:"mounts"`   // made in the mount namespace
 	RaiseLoopback bool     `json:"loopback"` // bring up the loopback interface of the network namespace
 
+	Listener *Listener `json:"listener"` // opened in the network namespace; nil: none. Only [Exec] can do that
+
 	Landlock *LandlockRules `json:"landlock"` // nil: no Landlock
 
 	// DroppedCapabilities is how many capabilities, counted from number 0, are dropped
@@ -71,7 +73,7 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 		p.DroppedCapabilities = m.capabilityCount
 	}
 	if m.Seccomp {
-		p.SeccompFilter = buildSeccompFilter(r)
+		p.SeccompFilter = buildSeccompFilter(r, m.HasPrivateNetwork(r))
 	}
 	if m.MountNamespaces {
 		p.Namespaces |= unix.CLONE_NEWNS
@@ -80,9 +82,12 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	if m.MountNamespaces && m.ReadOnlyMounts {
 		p.WritablePaths = append(slices.DeleteFunc(slices.Clone(r.WritePaths), isMissing), r.Workdir)
 	}
-	if m.NetworkNamespaces && r.Network == NetworkLoopback {
+	if m.HasPrivateNetwork(r) {
 		p.Namespaces |= unix.CLONE_NEWNET
 		p.RaiseLoopback = true
+		if r.ListenerPort != 0 {
+			p.Listener = &Listener{Port: r.ListenerPort}
+		}
 	}
 	if m.needsUserNamespace && p.Namespaces != 0 {
 		p.Namespaces |= unix.CLONE_NEWUSER
@@ -94,6 +99,12 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 	rules, err := m.landlockRules(r)
 	p.Landlock = rules
 	return p, err
+}
+
+// HasPrivateNetwork reports whether a sandbox with these rules gets a network in which only its processes are.
+func (m Machine) HasPrivateNetwork(r Rules) bool {
+	network := r.EffectiveNetwork()
+	return m.NetworkNamespaces && (network == NetworkLoopback || network == NetworkOff && r.ListenerPort != 0)
 }
 
 // sharedMemoryDir is the folder in which Linux keeps named shared memory and

@@ -26,7 +26,7 @@ type Network string
 const (
 	NetworkOn       Network = "on"       // all
 	NetworkLoopback Network = "loopback" // only listeners in the same sandbox
-	NetworkOff      Network = "off"      // none
+	NetworkOff      Network = "off"      // none, except Rules.ListenerPort
 )
 
 // Rules says what a sandboxed process and everything that it starts may do. Besides the
@@ -59,6 +59,13 @@ type Rules struct {
 	VisiblePaths []string
 
 	Network Network
+
+	// ListenerPort is the TCP port on 127.0.0.1 of a listener that the server has for this sandbox alone, which may
+	// connect to it with every Network. In a private network (see [Machine.HasPrivateNetwork]) the launcher opens it and
+	// hands it over; the port is then PrivateListenerPort. Otherwise the server must have opened it, and NetworkOff
+	// can be enforced only in part: other TCP ports cannot be connected to, but this one can on every machine.
+	// 0: no listener.
+	ListenerPort uint16
 
 	// NeedsLoopback says that the processes of the sandbox talk to each other over the network,
 	// and have no other way: they get NetworkLoopback instead of NetworkOff.
@@ -156,6 +163,21 @@ func (t *Template) WithNetwork(network Network) *Template {
 	with.Rules.Network = network
 	return &with
 }
+
+// WithListener returns a copy of the template whose sandboxes may connect to a listener at this port; see
+// [Rules.ListenerPort]. It returns nil if the template is nil.
+func (t *Template) WithListener(port uint16) *Template {
+	if t == nil {
+		return nil
+	}
+	with := *t
+	with.Rules.ListenerPort = port
+	return &with
+}
+
+// HasPrivateNetwork reports whether a sandbox of the template gets a network in which only its processes are. It
+// returns false if the template is nil.
+func (t *Template) HasPrivateNetwork() bool { return t != nil && t.Machine.HasPrivateNetwork(t.Rules) }
 
 // WithWritePath returns a copy of the template in whose sandboxes path may be written too. It returns
 // nil if the template is nil.

@@ -81,12 +81,12 @@ type refusedSyscallArgument struct {
 	negated  bool // refuse if the test fails
 }
 
-func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
+func refusedSyscallArguments() []refusedSyscallArgument {
 	// Only 0, which stands for the calling process, is allowed for a process id.
 	otherProcess := func(syscall, argument uint32) refusedSyscallArgument {
 		return refusedSyscallArgument{syscall: syscall, argument: argument, test: unix.BPF_JEQ, value: 0, negated: true}
 	}
-	all := []refusedSyscallArgument{
+	return []refusedSyscallArgument{
 		{syscall: unix.SYS_CLONE, argument: 0, test: unix.BPF_JSET, value: namespaceFlags},
 		// its process would be a child of the server, which does not expect it: a zombie once it has ended
 		{syscall: unix.SYS_CLONE, argument: 0, test: unix.BPF_JSET, value: unix.CLONE_PARENT},
@@ -115,15 +115,51 @@ func refusedSyscallArguments(r Rules) []refusedSyscallArgument {
 		{syscall: unix.SYS_SCHED_SETSCHEDULER, argument: 1, test: unix.BPF_JEQ, value: 0, negated: true},
 		otherProcess(unix.SYS_SCHED_SETPARAM, 0), otherProcess(unix.SYS_SCHED_SETATTR, 0),
 	}
-	if r.Network == NetworkOff {
-		all = append(all, refusedSyscallArgument{syscall: unix.SYS_SOCKET, test: unix.BPF_JEQ, value: unix.AF_UNIX, negated: true})
+}
+
+// refusedByNetworkOff returns the system calls, whatever their arguments or with some arguments, that a process with
+// NetworkOff may not make.
+func refusedByNetworkOff(r Rules, hasPrivateNetwork bool) (syscalls []uint32, arguments []refusedSyscallArgument) {
+	socket := func(argument uint32, test uint16, value uint32, negated bool) refusedSyscallArgument {
+		return refusedSyscallArgument{syscall: unix.SYS_SOCKET, argument: argument, test: test, value: value, negated: negated}
 	}
-	return all
+	switch {
+	case hasPrivateNetwork && r.AllowUnixSockets:
+		return nil, nil
+	case hasPrivateNetwork:
+		return nil, []refusedSyscallArgument{socket(0, unix.BPF_JEQ, unix.AF_UNIX, false)}
+	case r.ListenerPort == 0 && r.AllowUnixSockets:
+		return nil, []refusedSyscallArgument{socket(0, unix.BPF_JEQ, unix.AF_UNIX, true)}
+	case r.ListenerPort == 0:
+		return []uint32{unix.SYS_SOCKET}, nil
+	}
+	family := socket(0, unix.BPF_JEQ, unix.AF_INET, true)
+	if r.AllowUnixSockets {
+		family = socket(0, unix.BPF_JGT, unix.AF_INET, false) // AF_UNIX is the only family below
+	} else {
+		syscalls = []uint32{unix.SYS_LISTEN} // which Landlock allows on a port that Linux chooses
+	}
+	return syscalls, []refusedSyscallArgument{
+		family,
+		// Only the type SOCK_STREAM has none of these bits. Other bits are flags.
+		socket(1, unix.BPF_JSET, (unix.SOCK_DGRAM|unix.SOCK_RAW|unix.SOCK_RDM|unix.SOCK_SEQPACKET)&^unix.SOCK_STREAM, false),
+		// Landlock does not know multipath TCP, and other protocols than 0 and TCP are not needed.
+		socket(2, unix.BPF_JSET, ^uint32(unix.IPPROTO_TCP), false),
+		// They connect, which Landlock does not see.
+		{syscall: unix.SYS_SENDTO, argument: 3, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
+		{syscall: unix.SYS_SENDMSG, argument: 2, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
+		{syscall: unix.SYS_SENDMMSG, argument: 3, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
+	}
 }
 
 // buildSeccompFilter returns the seccomp program, in bytes, that refuses the system
 // calls that the sandbox rules forbid.
-func buildSeccompFilter(r Rules) []byte {
+func buildSeccompFilter(r Rules, hasPrivateNetwork bool) []byte {
+	numbers, arguments := refusedSyscalls(), refusedSyscallArguments()
+	if r.Network == NetworkOff {
+		moreNumbers, moreArguments := refusedByNetworkOff(r, hasPrivateNetwork)
+		numbers, arguments = append(numbers, moreNumbers...), append(arguments, moreArguments...)
+	}
 	p := bpfProgram{}
 	p.loadField(offsetArch)
 	p.refuseUnless(auditArchitecture())
@@ -131,12 +167,8 @@ func buildSeccompFilter(r Rules) []byte {
 	if runtime.GOARCH == "amd64" {
 		p.refuseIfEqual(unix.BPF_JSET, x32SyscallBit)
 	}
-	for _, argument := range refusedSyscallArguments(r) {
+	for _, argument := range arguments {
 		p.refuseArgument(argument)
-	}
-	numbers := refusedSyscalls()
-	if r.Network == NetworkOff && !r.AllowUnixSockets {
-		numbers = append(numbers, unix.SYS_SOCKET)
 	}
 	for _, run := range groupIntoRanges(numbers) {
 		p.refuseRange(run)

@@ -31,6 +31,7 @@ EMPTY_PLAN: dict[str, Any] = {
     "writable": None,
     "mounts": None,
     "loopback": False,
+    "listener": None,
     "limits": None,
     "landlock": None,
     "bounding": 0,
@@ -104,6 +105,7 @@ class TestSandboxSteps(unittest.TestCase):
             rules = {
                 "files": WRITE | MAKE,
                 "ports": 0,
+                "connect": 0,
                 "scoped": 0,
                 "flags": 0,
                 "paths": [
@@ -177,6 +179,10 @@ class TestSandboxSteps(unittest.TestCase):
 
         result = run_sandboxed(start)
         self.assertEqual(result, "RuntimeError: a process with several threads cannot be sandboxed")
+
+    def test_a_plan_with_a_listener_is_refused(self) -> None:
+        result = run_sandboxed(os.getpid, listener={"port": 1, "socket": 3})
+        self.assertEqual(result, "RuntimeError: a forked process cannot hand over a listener")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ _CAPABILITY_VERSION_3 = 0x20080522
 # These system calls have the same numbers on every machine.
 _MOUNT_SETATTR = 442
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_RULE_PATH_BENEATH = 1
+_RULE_PATH_BENEATH, _RULE_NET_PORT, _CONNECT_TCP = 1, 2, 2
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 5]
@@ -54,10 +54,12 @@ def apply_plan(plan: Plan) -> None:
 
     Raises OSError that names the step that failed: the process is then only partly confined and
     must end. Raises RuntimeError if the process has more than one thread, because the others would
-    not be confined.
+    not be confined, and if the plan has a listener, which only agents get.
     """
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a process with several threads cannot be sandboxed")
+    if plan["listener"]:
+        raise RuntimeError("a forked process cannot hand over a listener")
     _enter_namespaces(plan["namespaces"], plan["writable"] or [], plan["mounts"] or [])
     if plan["loopback"]:
         _bring_up_loopback()
@@ -166,6 +168,9 @@ def _apply_landlock(rules: Ruleset) -> None:
     try:
         for path in rules["paths"]:
             _allow_path(ruleset, path["path"], path["access"])
+        if rules["connect"]:
+            rule = struct.pack("QQ", _CONNECT_TCP, rules["connect"])
+            _call_syscall("allow a port", _ADD_RULE, ruleset, _RULE_NET_PORT, rule, 0)
         _call_syscall("restrict by landlock", _RESTRICT_SELF, ruleset, rules["flags"])
     finally:
         os.close(ruleset)
