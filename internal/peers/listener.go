@@ -7,20 +7,26 @@ import (
 	"sync"
 )
 
-// Listener is a listener whose connections can be read only if their peer is no [Child]. The peer
+// Listener is a listener whose connections can be read only if their peer is admitted. The peer
 // is looked up by the first Read of a connection, so that connections do not delay each other.
 type Listener struct {
 	net.Listener
 
 	guard  *Guard
+	admits func(Peer) bool
 	refuse func(peer Peer, why error)
 }
 
-// Listen returns a Listener in front of ln. refuse is called, on any goroutine, for each connection
-// that is closed because its peer is a child. It is called with the zero Peer if the peer cannot be
-// found, but not if it has gone.
+// Listen returns a Listener in front of ln that admits every peer but a [Child]. refuse is called, on any
+// goroutine, for each connection that is closed because its peer is refused. It is called with the zero
+// Peer if the peer cannot be found, but not if it has gone.
 func (g *Guard) Listen(ln net.Listener, refuse func(peer Peer, why error)) *Listener {
-	return &Listener{Listener: ln, guard: g, refuse: refuse}
+	return g.ListenFor(ln, func(p Peer) bool { return p.Relation != Child }, refuse)
+}
+
+// ListenFor is like Listen, but admits the peers for which admits returns true. admits is called on any goroutine.
+func (g *Guard) ListenFor(ln net.Listener, admits func(Peer) bool, refuse func(peer Peer, why error)) *Listener {
+	return &Listener{Listener: ln, guard: g, admits: admits, refuse: refuse}
 }
 
 // Accept waits for the next connection.
@@ -35,7 +41,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 // check closes a connection and returns an error if its peer is refused.
 func (l *Listener) check(conn net.Conn) error {
 	peer, err := l.guard.PeerOf(conn)
-	if err == nil && peer.Relation == Child {
+	if err == nil && !l.admits(peer) {
 		err = fmt.Errorf("%s may not connect to %s", peer, l.Addr())
 	}
 	if err == nil {

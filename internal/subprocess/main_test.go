@@ -27,8 +27,16 @@ const roleEnvVar = "ASSAY_SUBPROCESS_TEST_ROLE"
 const launcherArg = "launch"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == launcherArg {
-		os.Exit(subprocesstest.RunSandboxLauncher(os.Args[2:]))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case launcherArg:
+			os.Exit(subprocesstest.RunSandboxLauncher(os.Args[2:]))
+		case stoppingLauncherArg:
+			os.Exit(runStoppingLauncher(os.Args[2:]))
+		case dialArg:
+			fmt.Print(dialAndAsk(os.Args[2]))
+			os.Exit(0)
+		}
 	}
 	if role := os.Getenv(roleEnvVar); role != "" {
 		os.Exit(playRole(role))
@@ -96,9 +104,7 @@ func playRole(role string) int {
 		for pieces := [][]byte{}; ; {
 			pieces = append(pieces, bytes.Repeat([]byte("x"), 1<<20))
 		}
-	case "holds shared memory": // when asked, since its limit of memory holds from then on: 200 MiB that belong to no process
-		ready()
-		request, _ := conn.Read()
+	case "holds shared memory": // 200 MiB that belong to no process
 		memory, err := unix.MemfdCreate("held", 0)
 		piece := make([]byte, 1<<20)
 		for range 200 {
@@ -106,9 +112,10 @@ func playRole(role string) int {
 				_, err = unix.Write(memory, piece)
 			}
 		}
-		if err != nil || conn.Write(request) != nil {
+		if err != nil {
 			return 103
 		}
+		ready()
 		return playEcho(conn)
 	case "outlives its worker": // which uses all memory
 		ready()
@@ -160,12 +167,21 @@ func playConnectBack(path string) int {
 
 // playEcho answers each message with the same message, with these exceptions: to "env"
 // it answers with its environment; at "print" it also prints a line; at "print after" it prints
-// one after the answer; at "die" it exits with status 3.
+// one after the answer; at "die" it exits with status 3; at "dial ADDRESS" and "have dialed ADDRESS" it
+// answers with what dialAndAsk returns, in this process and in one that it starts.
 func playEcho(conn protocol.Conn) int {
 	for {
 		body, err := conn.Read()
 		if err != nil {
 			return 0
+		}
+		verb, address, _ := strings.Cut(strings.Trim(string(body), `"`), " 127.0.0.1:")
+		switch verb {
+		case "dial":
+			body = strconv.AppendQuote(nil, dialAndAsk("127.0.0.1:"+address))
+		case "have dialed":
+			text, _ := exec.Command(os.Args[0], dialArg, "127.0.0.1:"+address).Output()
+			body = strconv.AppendQuote(nil, string(text))
 		}
 		switch string(body) {
 		case `"env"`:

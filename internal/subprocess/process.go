@@ -37,6 +37,7 @@ type Process struct {
 	supervisor  *Supervisor
 	handle      processHandle
 	socket      io.ReadWriteCloser // what Conn reads and writes
+	handover    handover           // see AwaitListener
 	output      *outputReader
 	onForbidden func(what string) // Spec.OnForbidden; may be nil
 
@@ -237,7 +238,7 @@ func (p *Process) Stop(ctx context.Context) error {
 }
 
 func (p *Process) stopAndCleanUp(ctx context.Context) error {
-	err := p.Close(protocol.CloseGoingAway, "")
+	err := errors.Join(p.Close(protocol.CloseGoingAway, ""), p.handover.closeServerEnd())
 	p.signalGroup(syscall.SIGTERM)
 	grace := time.NewTimer(StopGrace)
 	defer grace.Stop()

@@ -38,7 +38,8 @@ type Spec struct {
 	// apply. Sandbox is only used for [Process.Enforced].
 	Forker Forker
 
-	// Sandbox, if set, confines the process before it executes Argv.
+	// Sandbox, if set, confines the process before it executes Argv. If it has a Listener, see
+	// [Process.AwaitListener]; its Socket is set by Start.
 	Sandbox *sandbox.Plan
 
 	// MaxProcesses limits the processes and threads of the subprocess and all that it
@@ -112,7 +113,7 @@ func (s *Supervisor) Start(spec Spec) (*Process, error) {
 }
 
 func (s *Supervisor) launch(spec Spec) (*Process, error) {
-	transport, err := s.newTransport(spec.ConnectsBack)
+	transport, err := s.newTransport(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,8 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 	}
 	p := &Process{
 		Conn: protocol.NewStream(transport.serverEnd, spec.MaxFrameBytes), socket: transport.serverEnd,
-		name: spec.Name, supervisor: s, output: out, onForbidden: spec.OnForbidden, enforced: enforcedWithoutCgroup(spec),
+		handover: transport.handover,
+		name:     spec.Name, supervisor: s, output: out, onForbidden: spec.OnForbidden, enforced: enforcedWithoutCgroup(spec),
 		exited: make(chan struct{}),
 	}
 	if err := p.spawn(spec, transport, pipes); err != nil {
@@ -246,7 +248,7 @@ func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes
 	attr := &syscall.SysProcAttr{Setsid: true} // with only a process group, processes of other children could enter it
 	if spec.Sandbox != nil {
 		var err error
-		if argv, err = spec.Sandbox.LauncherCommand(p.supervisor.launcher, argv); err != nil {
+		if argv, err = transport.launcherPlan(*spec.Sandbox).LauncherCommand(p.supervisor.launcher, argv); err != nil {
 			return err
 		}
 		spec.Sandbox.SetProcAttr(attr)
@@ -254,10 +256,7 @@ func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes
 	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir
 	cmd.Stdout, cmd.Stderr = pipes.stdout, pipes.stderr
-	if transport.subprocessEnd != nil {
-		cmd.ExtraFiles = []*os.File{transport.subprocessEnd}
-	}
-	cmd.SysProcAttr = attr
+	cmd.ExtraFiles, cmd.SysProcAttr = transport.inheritedFiles(), attr
 	if cgroup != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(cgroup.Fd())
 	}

@@ -7,11 +7,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"assay/internal/peers"
+	"assay/internal/sandbox"
 )
 
 // socketBufferBytes is the buffer size, in bytes, of each direction of a subprocess's
@@ -24,33 +26,55 @@ type transport struct {
 	serverEnd     io.ReadWriteCloser
 	subprocessEnd *os.File // nil: the subprocess connects to path
 	path          string
+	handover      handover
 }
 
-func (s *Supervisor) newTransport(connectsBack bool) (transport, error) {
-	if connectsBack {
+func (s *Supervisor) newTransport(spec Spec) (t transport, err error) {
+	if t.handover, err = newHandover(spec); err != nil {
+		return transport{}, err
+	}
+	if spec.ConnectsBack {
 		conn, err := s.listenForConnectBack()
 		if err != nil {
-			return transport{}, err
+			return transport{}, errors.Join(err, t.handover.Close())
 		}
-		return transport{serverEnd: conn, path: conn.path()}, nil
+		t.serverEnd, t.path = conn, conn.path()
+		return t, nil
 	}
-	ours, theirs, err := socketpair()
-	return transport{serverEnd: ours, subprocessEnd: theirs}, err
+	if t.serverEnd, t.subprocessEnd, err = socketpair(); err != nil {
+		return transport{}, errors.Join(err, t.handover.Close())
+	}
+	return t, nil
 }
 
-// closeSubprocessEnd closes the server's copy of the subprocess's end of the
-// socketpair.
-func (t transport) closeSubprocessEnd() error {
-	if t.subprocessEnd == nil {
-		return nil
+// inheritedFiles returns the files that the subprocess, or the launcher of its sandbox, inherits.
+func (t transport) inheritedFiles() []*os.File {
+	return slices.DeleteFunc([]*os.File{t.subprocessEnd, t.handover.launcherEnd}, func(f *os.File) bool { return f == nil })
+}
+
+// launcherPlan returns the sandbox's plan with the number that the launcher's end of the handover has there.
+func (t transport) launcherPlan(plan sandbox.Plan) sandbox.Plan {
+	if t.handover.launcherEnd != nil {
+		plan.Listener = &sandbox.Listener{Port: plan.Listener.Port, Socket: firstExtraFD + len(t.inheritedFiles()) - 1}
 	}
-	return t.subprocessEnd.Close()
+	return plan
+}
+
+// closeSubprocessEnd closes the server's copies of what the subprocess inherits.
+func (t transport) closeSubprocessEnd() error {
+	var err error
+	for _, file := range t.inheritedFiles() {
+		err = errors.Join(err, file.Close())
+	}
+	return err
 }
 
 // Close closes both ends of the connection to the subprocess.
-func (t transport) Close() error { return errors.Join(t.serverEnd.Close(), t.closeSubprocessEnd()) }
+func (t transport) Close() error {
+	return errors.Join(t.serverEnd.Close(), t.handover.closeServerEnd(), t.closeSubprocessEnd())
+}
 
-func socketpair() (net.Conn, *os.File, error) {
+func socketpair() (*net.UnixConn, *os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a socketpair: %w", err)
@@ -65,7 +89,8 @@ func socketpair() (net.Conn, *os.File, error) {
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("adopt a socket: %w", err), theirs.Close())
 	}
-	return conn, theirs, nil
+	socket, _ := conn.(*net.UnixConn) // as every socket of this family is
+	return socket, theirs, nil
 }
 
 // connectBackConn is a connection that the subprocess makes to the server's Unix socket
