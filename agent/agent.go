@@ -4,7 +4,7 @@
 //
 // An agent that exits, breaks the framing, or sends no ready message in time is
 // reported as an error by [Start] or Read. Its goroutines are those of package
-// subprocess.
+// subprocess, and one that calls ModelServer.Serve; [Agent.Stop] waits for it.
 package agent
 
 import (
@@ -54,6 +54,10 @@ type Config struct {
 	// PassVariables names variables that the agent gets although they begin with ASSAY_.
 	PassVariables []string
 
+	// ModelServer, if set, serves the agent's calls of models, at an address that only the agent can reach, whatever
+	// the network of its Sandbox.
+	ModelServer ModelServer
+
 	// MaxFrameBytes is the largest frame that may be read. 0: the protocol's default.
 	MaxFrameBytes int64
 
@@ -72,6 +76,7 @@ type Config struct {
 // methods are those of [subprocess.Process].
 type Agent struct {
 	*subprocess.Process
+	models           *modelService // nil: there is no ModelServer
 	removePrivateDir func() error
 
 	// ReadyFrame is the ready message as it was received.
@@ -95,14 +100,20 @@ func Start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (*Agent,
 	}
 	a := &Agent{removePrivateDir: removePrivateDir}
 	if err := a.start(ctx, sup, cfg); err != nil {
-		return nil, errors.Join(err, removePrivateDir())
+		return nil, errors.Join(err, a.models.stop(), removePrivateDir())
 	}
 	return a, nil
 }
 
 // start starts the agent process and waits for its ready message. After an error no process runs.
-func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) error {
-	template := cfg.Sandbox
+func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Config) (err error) {
+	template, modelAddress := cfg.Sandbox, ""
+	if cfg.ModelServer != nil {
+		a.models = &modelService{server: cfg.ModelServer}
+		if modelAddress, template, err = a.models.prepare(ctx, template); err != nil {
+			return err
+		}
+	}
 	if cfg.PrivateRoot != "" {
 		template = template.WithWritePath(PrivateDir(cfg.PrivateRoot, cfg.Session))
 	}
@@ -111,12 +122,17 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 		return err
 	}
 	a.Process, err = sup.Start(subprocess.Spec{
-		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: agentEnvironment(cfg),
+		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: agentEnvironment(cfg, modelAddress),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, Sandbox: plan, MaxProcesses: cfg.Sandbox.MaxProcesses(), MaxMemoryBytes: cfg.Sandbox.TotalMemoryBytes(),
 		OnForbidden: cfg.OnForbidden,
 	})
 	if err != nil {
 		return err
+	}
+	if a.models != nil {
+		if err := a.models.serve(ctx, a.Process); err != nil {
+			return errors.Join(err, a.Process.Stop(ctx))
+		}
 	}
 	timeout := cfg.ReadyTimeout
 	if timeout <= 0 {
@@ -131,9 +147,10 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 	return nil
 }
 
-// Stop stops the agent as [subprocess.Process.Stop] does, and removes its private folder.
+// Stop stops the agent as [subprocess.Process.Stop] does, ends the serving of its models and removes its private
+// folder.
 func (a *Agent) Stop(ctx context.Context) error {
-	return errors.Join(a.Process.Stop(ctx), a.removePrivateDir())
+	return errors.Join(a.Process.Stop(ctx), a.models.stop(), a.removePrivateDir())
 }
 
 // makePrivateDir makes the private folder of the agent, if it has one, and returns a function that
@@ -168,13 +185,17 @@ const (
 )
 
 // agentEnvironment returns the environment of an agent process: cfg.Environ without the
-// variables whose name begins with ASSAY_ (except cfg.PassVariables), AGENT_DEBUG=1, and the
-// variables that every subprocess of a session gets. For a confined agent, HOME and TMPDIR are in
-// its private folder, and Python still finds packages that were installed with pip --user.
-func agentEnvironment(cfg Config) []string {
+// variables whose name begins with ASSAY_ (except cfg.PassVariables), changed by cfg.ModelServer, which
+// serves at modelAddress, AGENT_DEBUG=1, and the variables that every subprocess of a session gets. For a
+// confined agent, HOME and TMPDIR are in its private folder, and Python still finds packages that were
+// installed with pip --user.
+func agentEnvironment(cfg Config, modelAddress string) []string {
 	env := subprocess.FilterEnv(cfg.Environ, func(name string) bool {
 		return !strings.HasPrefix(name, "ASSAY_") || slices.Contains(cfg.PassVariables, name)
 	})
+	if cfg.ModelServer != nil {
+		env = cfg.ModelServer.Environ(env, modelAddress)
+	}
 	env = append(env, "AGENT_DEBUG=1")
 	if cfg.PrivateRoot != "" {
 		dir := PrivateDir(cfg.PrivateRoot, cfg.Session)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{readyRole: runReadyAgent, launchRole: subprocesstest.RunSandboxLauncher})
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{readyRole: runReadyAgent, launchRole: subprocesstest.RunSandboxLauncher, callerRole: runModelCaller, serverRole: runServer})
 }
 
 // TestPythonSDK runs the Python tests of python/assay_agent.py.
