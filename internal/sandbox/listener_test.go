@@ -113,6 +113,7 @@ sender.connect(("127.0.0.1", UDP))
 sender.send(b"x")
 try: sender.recv(1)
 except ConnectionRefusedError as error: raise PermissionError(error)`,
+				"a datagram pair":      `import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", DATAGRAMS)`,
 				"a Unix socket":        `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
 				"an abstract socket":   `import socket; ` + connectToAbstractSocketCode,
 				"a socket of the host": `import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)`,

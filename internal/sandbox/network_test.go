@@ -12,7 +12,7 @@ import (
 	"assay/internal/sandbox"
 )
 
-// listenOutsideSandbox listens outside the sandbox, on a TCP port and two Unix sockets, and
+// listenOutsideSandbox listens outside the sandbox, on a TCP port and three Unix sockets, and
 // returns their addresses as names for Python code of runPythonSnippets.
 func listenOutsideSandbox(t *testing.T, mode launchMode) map[string]any {
 	t.Helper()
@@ -28,10 +28,16 @@ func listenOutsideSandbox(t *testing.T, mode launchMode) map[string]any {
 	require.NoError(t, err)
 	names["PORT"], err = strconv.Atoi(port)
 	require.NoError(t, err)
-	path := filepath.Join(mode.makeUserFolder(t), "socket")
+	folder := mode.makeUserFolder(t)
+	path, datagrams := filepath.Join(folder, "socket"), filepath.Join(folder, "datagrams")
 	listen("PATH", "unix", path)
 	require.NoError(t, os.Chmod(path, 0o666))
 	listen("ABSTRACT", "unix", "@"+path)
+	names["DATAGRAMS"] = datagrams
+	packets, err := new(net.ListenConfig).ListenPacket(t.Context(), "unixgram", datagrams)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, packets.Close()) })
+	require.NoError(t, os.Chmod(datagrams, 0o666))
 	return names
 }
 
@@ -65,11 +71,14 @@ if b"PermissionError" in subprocess.run([sys.executable, "-c", code], stderr=sub
 			}
 			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesNetwork, attempts, names)
 			mode.requireSnippetsFail(t, sandboxRequest{Rules: rules}, sandbox.EnforcesUnixSockets, map[string]string{
-				"path":     `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
-				"abstract": `import socket; ` + connectToAbstractSocketCode,
+				"path":          `import socket; socket.socket(socket.AF_UNIX).connect(PATH)`,
+				"abstract":      `import socket; ` + connectToAbstractSocketCode,
+				"datagram pair": `import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b"x", DATAGRAMS)`,
+				"raw pair":      `import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_RAW)[0].connect(DATAGRAMS)`,
 			}, names)
 			mode.requireSnippetsSucceed(t, sandboxRequest{Rules: rules}, map[string]string{
 				"socketpair": `import socket; a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"`,
+				"of packets": `import socket; a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET); a.send(b"x"); assert b.recv(1) == b"x"`,
 				"asyncio":    `import asyncio; asyncio.run(asyncio.sleep(0))`,
 			}, nil)
 

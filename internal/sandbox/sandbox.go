@@ -72,7 +72,7 @@ type Rules struct {
 	NeedsLoopback bool
 
 	// AllowUnixSockets allows sockets of the Unix family with NetworkOff too. Socket
-	// pairs are always allowed.
+	// pairs are always allowed, except of datagram sockets.
 	AllowUnixSockets bool
 
 	// MaxMemoryBytes is how much each process may allocate (RLIMIT_DATA). Memory that it

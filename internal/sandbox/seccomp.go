@@ -123,15 +123,19 @@ func refusedByNetworkOff(r Rules, hasPrivateNetwork bool) (syscalls []uint32, ar
 	socket := func(argument uint32, test uint16, value uint32, negated bool) refusedSyscallArgument {
 		return refusedSyscallArgument{syscall: unix.SYS_SOCKET, argument: argument, test: test, value: value, negated: negated}
 	}
+	if !r.AllowUnixSockets {
+		// A pair of datagram sockets, which alone have this bit, could be connected to other sockets.
+		arguments = append(arguments, refusedSyscallArgument{syscall: unix.SYS_SOCKETPAIR, argument: 1, test: unix.BPF_JSET, value: unix.SOCK_DGRAM})
+	}
 	switch {
 	case hasPrivateNetwork && r.AllowUnixSockets:
 		return nil, nil
 	case hasPrivateNetwork:
-		return nil, []refusedSyscallArgument{socket(0, unix.BPF_JEQ, unix.AF_UNIX, false)}
+		return nil, append(arguments, socket(0, unix.BPF_JEQ, unix.AF_UNIX, false))
 	case r.ListenerPort == 0 && r.AllowUnixSockets:
-		return nil, []refusedSyscallArgument{socket(0, unix.BPF_JEQ, unix.AF_UNIX, true)}
+		return nil, append(arguments, socket(0, unix.BPF_JEQ, unix.AF_UNIX, true))
 	case r.ListenerPort == 0:
-		return []uint32{unix.SYS_SOCKET}, nil
+		return []uint32{unix.SYS_SOCKET}, arguments
 	}
 	family := socket(0, unix.BPF_JEQ, unix.AF_INET, true)
 	if r.AllowUnixSockets {
@@ -139,17 +143,17 @@ func refusedByNetworkOff(r Rules, hasPrivateNetwork bool) (syscalls []uint32, ar
 	} else {
 		syscalls = []uint32{unix.SYS_LISTEN} // which Landlock allows on a port that Linux chooses
 	}
-	return syscalls, []refusedSyscallArgument{
+	return syscalls, append(arguments,
 		family,
 		// Only the type SOCK_STREAM has none of these bits. Other bits are flags.
 		socket(1, unix.BPF_JSET, (unix.SOCK_DGRAM|unix.SOCK_RAW|unix.SOCK_RDM|unix.SOCK_SEQPACKET)&^unix.SOCK_STREAM, false),
 		// Landlock does not know multipath TCP, and other protocols than 0 and TCP are not needed.
 		socket(2, unix.BPF_JSET, ^uint32(unix.IPPROTO_TCP), false),
 		// They connect, which Landlock does not see.
-		{syscall: unix.SYS_SENDTO, argument: 3, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
-		{syscall: unix.SYS_SENDMSG, argument: 2, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
-		{syscall: unix.SYS_SENDMMSG, argument: 3, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
-	}
+		refusedSyscallArgument{syscall: unix.SYS_SENDTO, argument: 3, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
+		refusedSyscallArgument{syscall: unix.SYS_SENDMSG, argument: 2, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
+		refusedSyscallArgument{syscall: unix.SYS_SENDMMSG, argument: 3, test: unix.BPF_JSET, value: unix.MSG_FASTOPEN},
+	)
 }
 
 // buildSeccompFilter returns the seccomp program, in bytes, that refuses the system
