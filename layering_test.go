@@ -80,6 +80,7 @@ internal/model/anthropic +http: internal/model internal/model/endpoint
 internal/model/openai +http:    internal/model internal/model/endpoint internal/rawjson
 internal/model/script +http:    internal/model internal/model/endpoint
 internal/model/replay:          internal/model internal/rawjson internal/redact
+internal/model/wire +http:      internal/model internal/model/endpoint internal/rawjson
 internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/openai internal/rawjson internal/model/script
 internal/model/open:            internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
 internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script

@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Envelope is what every request says at its top level.
+type Envelope struct {
+	Model         string
+	IsStreamed    bool
+	IncludesUsage bool // the reply says how many tokens it took; a streamed chat says so only on request
+}
+
+// ReadEnvelope returns the envelope of a request's body. A body that is not one JSON
+// object, or has no model, is an error of one line. If a member occurs more than once, the
+// last one counts, as for other JSON decoders. The names of members are case-sensitive.
+func ReadEnvelope(api API, body []byte) (Envelope, error) {
+	members, err := readMembers(body)
+	if err != nil {
+		return Envelope{}, err
+	}
+	var out Envelope
+	var options struct {
+		IncludeUsage bool `json:"include_usage"`
+	}
+	err = errors.Join(
+		members.decode(body, "model", &out.Model),
+		members.decode(body, "stream", &out.IsStreamed),
+		members.decode(body, "stream_options", &options),
+	)
+	switch {
+	case err != nil:
+		return Envelope{}, err
+	case out.Model == "":
+		return Envelope{}, errors.New("model: required")
+	}
+	out.IncludesUsage = api != Chat || !out.IsStreamed || options.IncludeUsage
+	return out, nil
+}
+
+// WithModel returns the body of a request with another model. All other bytes stay the
+// same. A body that [ReadEnvelope] rejects is an error.
+func WithModel(body []byte, model string) ([]byte, error) {
+	members, err := readMembers(body)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := members["model"]
+	if !ok {
+		return nil, errors.New("model: required")
+	}
+	value, err := jsontext.AppendQuote(nil, model)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return splice(body, at, value), nil
+}
+
+// WithUsage returns the body of a streamed chat request that asks for the usage of tokens:
+// stream_options.include_usage is true. All other bytes stay the same. Stream options that
+// are not an object are an error.
+func WithUsage(body []byte) ([]byte, error) {
+	const asked = `"include_usage":true`
+	members, err := readMembers(body)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := members["stream_options"]
+	options := body[at.start:at.end]
+	switch {
+	case !ok:
+		return insertMember(body, bytes.IndexByte(body, '{'), `"stream_options":{`+asked+`}`), nil
+	case string(options) == "null":
+		return splice(body, at, []byte(`{`+asked+`}`)), nil
+	}
+	inner, err := readMembers(options)
+	if err != nil {
+		return nil, fmt.Errorf("stream_options: %w", err)
+	}
+	if usage, ok := inner["include_usage"]; ok {
+		return splice(body, at, splice(options, usage, []byte("true"))), nil
+	}
+	return insertMember(body, at.start, asked), nil
+}
+
+// span is the range of a value in a JSON text, in bytes.
+type span struct{ start, end int }
+
+// members are the members of a JSON object: where the last value with each name is.
+type members map[string]span
+
+// readMembers returns the members of the JSON object that is the whole of text.
+func readMembers(text []byte) (members, error) {
+	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if in.PeekKind() != '{' {
+		if err := checkJSON(text); err != nil {
+			return nil, err
+		}
+		return nil, errors.New("the body must be a JSON object")
+	}
+	_, _ = in.ReadToken() // the brace that was peeked
+	out := members{}
+	for in.PeekKind() == '"' {
+		name, err := in.ReadToken()
+		if err != nil {
+			return nil, fmt.Errorf("the body is not JSON: %w", err)
+		}
+		key := name.String() // before the next read, which invalidates the token
+		value, err := in.ReadValue()
+		if err != nil {
+			return nil, fmt.Errorf("the body is not JSON: %w", err)
+		}
+		end := int(in.InputOffset())
+		out[key] = span{end - len(value), end}
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return nil, fmt.Errorf("the body is not JSON: %w", err)
+	}
+	if _, err := in.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the body has more than one JSON value")
+	}
+	return out, nil
+}
+
+// checkJSON returns an error that says what is wrong if text is not JSON.
+func checkJSON(text []byte) error {
+	var value json.RawMessage
+	if err := json.Unmarshal(text, &value); err != nil {
+		return fmt.Errorf("the body is not JSON: %w", err)
+	}
+	return nil
+}
+
+// decode decodes the member with this name into v. It leaves v unchanged if there is none.
+func (m members) decode(body []byte, name string, v any) error {
+	at, ok := m[name]
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal(body[at.start:at.end], v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// splice returns a copy of text with another value at this place.
+func splice(text []byte, at span, value []byte) []byte {
+	out := make([]byte, 0, len(text)-(at.end-at.start)+len(value))
+	out = append(append(out, text[:at.start]...), value...)
+	return append(out, text[at.end:]...)
+}
+
+// insertMember returns a copy of text with one more member at the beginning of the object
+// whose opening brace is at this offset.
+func insertMember(text []byte, brace int, member string) []byte {
+	if next := bytes.TrimLeft(text[brace+1:], " \t\r\n"); len(next) > 0 && next[0] != '}' {
+		member += ","
+	}
+	return splice(text, span{brace + 1, brace + 1}, []byte(member))
+}
