@@ -76,12 +76,12 @@ internal/trace:        internal/redact internal/protocol internal/rawjson
 internal/trace/flow:   internal/trace internal/protocol
 internal/model +http:           internal/rawjson
 internal/model/endpoint +http:  internal/model
-internal/model/anthropic +http: internal/model internal/model/endpoint
-internal/model/openai +http:    internal/model internal/model/endpoint internal/rawjson
+internal/model/anthropic +http: internal/model internal/model/endpoint internal/model/wire
+internal/model/openai +http:    internal/model internal/model/endpoint internal/model/wire internal/rawjson
 internal/model/script +http:    internal/model internal/model/endpoint
 internal/model/replay:          internal/model internal/rawjson internal/redact
 internal/model/wire +http:      internal/model internal/model/endpoint internal/rawjson
-internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/openai internal/rawjson internal/model/script
+internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/wire internal/rawjson internal/model/script
 internal/model/open:            internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
 internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script
 internal/sandbox:

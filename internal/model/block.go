@@ -144,7 +144,7 @@ func EmitBlockDeltas(onDelta func(Delta), index int, b Block) {
 	}
 	onDelta(Delta{Kind: DeltaStart, Index: index, Type: b.Type, ID: b.ID, Name: b.Name})
 	onDelta(Delta{Kind: DeltaText, Index: index, Type: b.Type, Text: text})
-	onDelta(Delta{Kind: DeltaStop, Index: index, Type: b.Type})
+	onDelta(Delta{Kind: DeltaStop, Index: index, Type: b.Type, Block: &b})
 }
 
 // UnmarshalJSON decodes a content block from JSON. The content of a tool_result may

@@ -6,8 +6,8 @@
 // The clients are in the packages below it: anthropic and openai call the vendors' APIs
 // with what endpoint has in common for both, script plays fixed replies, replay records
 // calls and plays recordings. Package open returns the client for a model's name.
-// Package mockapi is the other side: a server that plays scripts with the wire formats
-// of both vendors.
+// Package wire has the formats of the APIs as a server sees them, and mockapi is a server
+// that plays scripts in these formats.
 package model
 
 import (
@@ -130,6 +130,7 @@ type Delta struct {
 	ID    string // of a tool_use block; DeltaStart only
 	Name  string // of a tool_use block; DeltaStart only
 	Text  string // DeltaText only: text, or a part of the JSON of a tool's input
+	Block *Block // DeltaStop only: the whole block, or nil if the client does not know it yet
 }
 
 // DeltaKind says whether a [Delta] starts, extends or ends a content block.

@@ -17,6 +17,7 @@ import (
 
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
+	"assay/internal/model/wire"
 )
 
 // providerName is the name that begins the text of every error of the Anthropic client.
@@ -109,17 +110,17 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 	if err := errorOfResponse(answer, stream.Err()); err != nil {
 		return nil, err
 	}
-	response := newResponseBuilder(onDelta)
-	for !response.stopped && stream.Next() {
-		if err := response.addEvent(stream.Current()); err != nil {
+	reply := wire.NewMessagesReply(onDelta)
+	for !reply.IsComplete() && stream.Next() {
+		if err := reply.AddEvent([]byte(stream.Current().RawJSON())); err != nil {
 			return nil, convertStreamError(err)
 		}
 	}
 	switch err := stream.Err(); {
-	case response.stopped:
+	case reply.IsComplete():
 		defer time.AfterFunc(drainTimeout, cancel).Stop()
 		_, _ = io.Copy(io.Discard, answer.Body)
-		return response.buildResponse(), nil
+		return reply.Response(), nil
 	case err != nil:
 		return nil, convertStreamError(err)
 	default:

@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
+	"assay/internal/model/wire"
 )
 
 // errorOfResponse returns the error of a response, or nil if it is an event stream.
@@ -58,18 +58,14 @@ func checkIsEventStream(answer *http.Response) error {
 	return endpoint.NewNotEventStreamError(answer.StatusCode, mediaType, string(begin))
 }
 
-// newAPIError converts an error of the SDK to a model.APIError. An error in the middle
-// of a stream gets the HTTP status that belongs to its type, since the stream itself
-// had status 200.
+// newAPIError converts an error of the SDK to a model.APIError. An error in the middle of a
+// stream has status 200 there.
 func newAPIError(api *sdk.Error) *model.APIError {
-	out := &model.APIError{Provider: providerName, Status: api.StatusCode, Type: string(api.Type())}
-	out.Message = parseErrorMessage(api.RawJSON())
-	if out.Status < http.StatusBadRequest {
-		out.Status = model.StatusOfErrorType(out.Type)
+	status := api.StatusCode
+	if status == http.StatusOK {
+		status = 0
 	}
-	if out.Type == "" {
-		out.Type = model.ErrorTypeOfStatus(out.Status)
-	}
+	out := wire.DecodeError(wire.Messages, status, []byte(api.RawJSON()))
 	if api.Response != nil {
 		out.RetryAfter = endpoint.ParseRetryAfter(api.Response.Header)
 	}
@@ -83,14 +79,4 @@ func newTruncatedAPIError(answer *http.Response, err error) *model.APIError {
 		Provider: providerName, Status: answer.StatusCode, Type: model.ErrorTypeOfStatus(answer.StatusCode),
 		Message: fmt.Sprintf("its text broke off: %v", err), RetryAfter: endpoint.ParseRetryAfter(answer.Header),
 	}
-}
-
-// parseErrorMessage returns the message in the JSON body of an API error, or the first
-// 400 characters of the body if it has none.
-func parseErrorMessage(body string) string {
-	var parsed model.ErrorBody
-	if err := json.Unmarshal([]byte(body), &parsed); err == nil && parsed.Error.Message != "" {
-		return parsed.Error.Message
-	}
-	return endpoint.TextExcerpt(body)
 }

@@ -38,12 +38,13 @@ const (
 	// MaxExcerptBytes is how many bytes of an answer an error quotes at most.
 	MaxExcerptBytes = 4 << 10
 
-	maxAnswerBytes = 64 << 20
+	// MaxAnswerBytes is how much of an answer is read at most, in bytes.
+	MaxAnswerBytes = 64 << 20
 )
 
 // ErrAnswerTooLong is the error for a response, or a line of it, that is longer than
 // any reply of a model. Calling again does not help.
-var ErrAnswerTooLong = fmt.Errorf("the answer is longer than %d bytes, or a line of it than %d", maxAnswerBytes, MaxLineBytes)
+var ErrAnswerTooLong = fmt.Errorf("the answer is longer than %d bytes, or a line of it than %d", MaxAnswerBytes, MaxLineBytes)
 
 // ErrNotEventStream is the error for a response that is not an event stream, so the
 // server at this URL is not the API. Calling again does not help.

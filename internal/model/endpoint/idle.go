@@ -84,7 +84,7 @@ func (t idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel(nil)
 		return nil, err
 	}
-	answer.Body = &answerBody{ReadCloser: answer.Body, idle: timer, left: maxAnswerBytes}
+	answer.Body = &answerBody{ReadCloser: answer.Body, idle: timer, left: MaxAnswerBytes}
 	return answer, nil
 }
 

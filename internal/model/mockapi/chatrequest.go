@@ -1,7 +1,6 @@
 package mockapi
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,7 @@ import (
 	"strings"
 
 	"assay/internal/model"
-	"assay/internal/model/openai"
+	"assay/internal/model/wire"
 )
 
 // chatRequestBody is the JSON body of POST /v1/chat/completions.
@@ -23,9 +22,7 @@ type chatRequestBody struct {
 	Temperature         *float64          `json:"temperature"`
 	ReasoningEffort     *string           `json:"reasoning_effort"`
 	Stream              bool              `json:"stream"`
-	StreamOptions       *struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
+	StreamOptions       *struct{}         `json:"stream_options"`
 }
 
 type chatToolBody struct {
@@ -37,33 +34,41 @@ type chatToolBody struct {
 }
 
 type chatMessageBody struct {
-	Role       string                `json:"role"`
-	Content    json.RawMessage       `json:"content"`
-	ToolCalls  *[]completionToolCall `json:"tool_calls"`
-	ToolCallID string                `json:"tool_call_id"`
+	Role      string          `json:"role"`
+	Content   json.RawMessage `json:"content"`
+	ToolCalls *[]struct {
+		ID       string `json:"id"`
+		Type     string `json:"type"`
+		Function struct {
+			Name      string `json:"name"`
+			Arguments string `json:"arguments"`
+		} `json:"function"`
+	} `json:"tool_calls"`
+	ToolCallID string `json:"tool_call_id"`
 }
 
 type chatPartBody struct {
 	Type     string `json:"type"`
-	Text     string `json:"text"`
+	Text     string `json:"text"` // only for its type
 	ImageURL *struct {
 		URL string `json:"url"`
 	} `json:"image_url"`
 }
 
-// parseChatRequest parses the body of a chat completion request and returns it together
-// with its conversation as messages of the Messages API, which scripts use. It returns
-// an error if the real API would reject the request.
-func parseChatRequest(body []byte) (*chatRequestBody, []model.Message, error) {
+// parseChatRequest returns the conversation of a chat completion request. It returns an
+// error if the real API would reject the request.
+func parseChatRequest(body []byte) ([]model.Message, error) {
 	var in chatRequestBody
 	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, nil, fmt.Errorf("the body cannot be read: %w", err)
+		return nil, fmt.Errorf("the body cannot be read: %w", err)
 	}
 	if err := errors.Join(in.checkSettings(), in.checkTools()); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	messages, err := convertChatMessages(in.Messages)
-	return &in, messages, err
+	if err := checkChatMessages(in.Messages); err != nil {
+		return nil, err
+	}
+	return wire.DecodeMessages(wire.Chat, body)
 }
 
 func (in *chatRequestBody) checkSettings() error {
@@ -114,177 +119,151 @@ func isValidFunctionName(name string) bool {
 	return isValidName(name, "", maxBytes)
 }
 
-// chatConversationConverter converts messages of Chat Completions, one at a time, to messages of
-// the Messages API.
-type chatConversationConverter struct {
-	messages  []model.Message
+// chatChecker checks the messages of a chat, one at a time.
+type chatChecker struct {
 	openCalls []string // ids of the calls that have no result yet
 }
 
-// convertChatMessages converts a conversation of Chat Completions to messages of the
-// Messages API. It returns an error, with the message's index, if the real API would
+// checkChatMessages returns an error, with the message's index, if the real API would
 // reject the conversation.
-func convertChatMessages(list []chatMessageBody) ([]model.Message, error) {
+func checkChatMessages(list []chatMessageBody) error {
 	if len(list) == 0 {
-		return nil, errors.New("messages: at least one is required")
+		return errors.New("messages: at least one is required")
 	}
-	var c chatConversationConverter
+	var c chatChecker
 	for i, m := range list {
-		if err := c.addChatMessage(m); err != nil {
-			return nil, fmt.Errorf("messages[%d]: %w", i, err)
+		if err := c.checkMessage(m); err != nil {
+			return fmt.Errorf("messages[%d]: %w", i, err)
 		}
 	}
-	return c.messages, c.checkCallsAnswered()
+	return c.checkCallsAnswered()
 }
 
-func (c *chatConversationConverter) addChatMessage(m chatMessageBody) error {
+func (c *chatChecker) checkMessage(m chatMessageBody) error {
 	if m.Role == "tool" {
-		return c.addToolResult(m)
+		return c.checkToolResult(m)
 	}
 	if err := c.checkCallsAnswered(); err != nil {
 		return err
 	}
-	content, err := parseChatContent(m.Content)
-	if err != nil {
-		return err
-	}
 	switch m.Role {
 	case "system", "developer":
-		return checkNoImages(content)
+		return checkChatText(m.Content)
 	case model.RoleUser:
-		if content == nil {
+		if isNull(m.Content) {
 			return errors.New("content: required")
 		}
-		c.addMessage(model.RoleUser, content)
-		return nil
+		return checkChatContent(m.Content, "text", "image_url")
 	case model.RoleAssistant:
-		return c.addAssistantMessage(m, content)
+		return c.checkAssistantMessage(m)
 	default:
 		return fmt.Errorf("role: %q is not one of system, developer, user, assistant, tool", m.Role)
 	}
 }
 
-func (c *chatConversationConverter) addMessage(role string, content []model.Block) {
-	c.messages = append(c.messages, model.Message{Role: role, Content: content})
-}
-
-// addAssistantMessage appends a message of the assistant, with its tool calls, and
-// notes the calls' ids as unanswered. A message that the real API would reject is an
-// error.
-func (c *chatConversationConverter) addAssistantMessage(m chatMessageBody, content []model.Block) error {
-	if err := checkNoImages(content); err != nil {
+// checkAssistantMessage checks a message of the assistant, with its tool calls, and notes
+// the calls' ids as unanswered.
+func (c *chatChecker) checkAssistantMessage(m chatMessageBody) error {
+	switch err := checkChatText(m.Content); {
+	case err != nil:
 		return err
-	}
-	if m.ToolCalls == nil && content == nil {
+	case m.ToolCalls == nil && isNull(m.Content):
 		return errors.New("content: required without tool_calls")
-	}
-	if m.ToolCalls != nil && len(*m.ToolCalls) == 0 {
+	case m.ToolCalls == nil:
+		return nil
+	case len(*m.ToolCalls) == 0:
 		return errors.New("tool_calls: must not be empty")
 	}
-	if m.ToolCalls != nil {
-		for i, call := range *m.ToolCalls {
-			switch {
-			case call.ID == "" || slices.Contains(c.openCalls, call.ID):
-				return fmt.Errorf("tool_calls[%d].id: must not be empty, and no other call's", i)
-			case call.Type != "function":
-				return fmt.Errorf("tool_calls[%d].type: must be function", i)
-			case !isValidFunctionName(call.Function.Name):
-				return fmt.Errorf("tool_calls[%d].function.name: %q is not a valid name", i, call.Function.Name)
-			}
-			c.openCalls = append(c.openCalls, call.ID)
-			content = append(content, model.ToolUse(call.ID, call.Function.Name, model.RepairToolInput(call.Function.Arguments)))
+	for i, call := range *m.ToolCalls {
+		switch {
+		case call.ID == "" || slices.Contains(c.openCalls, call.ID):
+			return fmt.Errorf("tool_calls[%d].id: must not be empty, and no other call's", i)
+		case call.Type != "function":
+			return fmt.Errorf("tool_calls[%d].type: must be function", i)
+		case !isValidFunctionName(call.Function.Name):
+			return fmt.Errorf("tool_calls[%d].function.name: %q is not a valid name", i, call.Function.Name)
 		}
+		c.openCalls = append(c.openCalls, call.ID)
 	}
-	c.addMessage(model.RoleAssistant, content)
 	return nil
 }
 
-// addToolResult appends a message of role tool as the result of an earlier tool call.
-// It returns an error if no unanswered call has that id.
-func (c *chatConversationConverter) addToolResult(m chatMessageBody) error {
+// checkToolResult checks a message of role tool, the result of an earlier tool call. It
+// returns an error if no unanswered call has that id.
+func (c *chatChecker) checkToolResult(m chatMessageBody) error {
 	at := slices.Index(c.openCalls, m.ToolCallID)
 	if at < 0 {
 		return fmt.Errorf("tool_call_id: %q is not the id of a call in the message before that has no answer yet", m.ToolCallID)
 	}
-	content, err := parseChatContent(m.Content)
-	if err != nil {
-		return err
-	}
-	if content == nil {
+	if isNull(m.Content) {
 		return errors.New("content: required")
 	}
 	c.openCalls = slices.Delete(c.openCalls, at, at+1)
-	text, failed := strings.CutPrefix(model.JoinTextBlocks(content), openai.FailedResultPrefix)
-	c.addMessage(model.RoleUser, []model.Block{model.ToolResult(m.ToolCallID, failed, model.Text(text))})
-	return checkNoImages(content)
+	return checkChatText(m.Content)
 }
 
 // checkCallsAnswered returns an error that lists the ids of the tool calls without a
 // result, or nil if all have one.
-func (c *chatConversationConverter) checkCallsAnswered() error {
+func (c *chatChecker) checkCallsAnswered() error {
 	if len(c.openCalls) == 0 {
 		return nil
 	}
 	return fmt.Errorf("tool_calls must be followed by messages of tools that answer each of them: missing %s", strings.Join(c.openCalls, ", "))
 }
 
-// parseChatContent parses message content that is null, a string or a list of parts.
-// The result is nil only for null. Anything else, and an empty list, is an error.
-func parseChatContent(content json.RawMessage) ([]model.Block, error) {
-	content = bytes.TrimSpace(content)
-	if len(content) == 0 || string(content) == "null" {
-		return nil, nil
+// isNull reports whether a member is absent or null.
+func isNull(value json.RawMessage) bool { return len(value) == 0 || string(value) == "null" }
+
+// checkChatText checks content of a message that is not the user's, which has no images.
+func checkChatText(content json.RawMessage) error {
+	err := checkChatContent(content, "text", "image_url")
+	if err == nil && checkChatContent(content, "text") != nil {
+		return errors.New("content: only the user may send images")
 	}
+	return err
+}
+
+// checkChatContent returns an error unless content is null, a string or a list of parts of
+// these types that is not empty.
+func checkChatContent(content json.RawMessage, types ...string) error {
 	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return []model.Block{model.Text(text)}, nil
+	if isNull(content) || json.Unmarshal(content, &text) == nil {
+		return nil
 	}
 	var parts []chatPartBody
 	if err := json.Unmarshal(content, &parts); err != nil {
-		return nil, fmt.Errorf("content: must be a string or a list of parts: %w", err)
+		return fmt.Errorf("content: must be a string or a list of parts: %w", err)
 	}
 	if len(parts) == 0 {
-		return nil, errors.New("content: must not be empty")
+		return errors.New("content: must not be empty")
 	}
-	var out []model.Block
 	for i, p := range parts {
-		block, err := convertChatPart(p)
-		if err != nil {
-			return nil, fmt.Errorf("content[%d]: %w", i, err)
+		if !slices.Contains(types, p.Type) {
+			return fmt.Errorf("content[%d]: type: %q is not one of %s", i, p.Type, strings.Join(types, " and "))
 		}
-		out = append(out, block)
+		if p.Type != "image_url" {
+			continue
+		}
+		if p.ImageURL == nil || p.ImageURL.URL == "" {
+			return fmt.Errorf("content[%d]: image_url.url: required", i)
+		}
+		if err := checkImageURL(p.ImageURL.URL); err != nil {
+			return fmt.Errorf("content[%d]: image_url.url: %w", i, err)
+		}
 	}
-	return out, nil
+	return nil
 }
 
-// convertChatPart converts a part of a chat message to a content block. An image whose
-// URL is not a data URL becomes a text block with the URL, since nothing is fetched. A
-// part of another type is an error.
-func convertChatPart(p chatPartBody) (model.Block, error) {
-	switch {
-	case p.Type == "text":
-		return model.Text(p.Text), nil
-	case p.Type != "image_url":
-		return model.Block{}, fmt.Errorf("type: %q is not one of text and image_url", p.Type)
-	case p.ImageURL == nil || p.ImageURL.URL == "":
-		return model.Block{}, errors.New("image_url.url: required")
-	}
-	data, ok := strings.CutPrefix(p.ImageURL.URL, "data:")
-	if !ok {
-		return model.Text(p.ImageURL.URL), nil
+// checkImageURL returns an error for a data URL that is not an image in base64. Other URLs
+// are accepted unseen.
+func checkImageURL(url string) error {
+	data, isData := strings.CutPrefix(url, "data:")
+	if !isData {
+		return nil
 	}
 	mediaType, data, _ := strings.Cut(data, ";base64,")
 	if _, err := base64.StdEncoding.DecodeString(data); err != nil || data == "" || !strings.HasPrefix(mediaType, "image/") {
-		return model.Block{}, errors.New("image_url.url: must be an image in base64")
-	}
-	return model.Image(mediaType, data), nil
-}
-
-// checkNoImages returns an error if the content has an image. The Chat Completions API
-// accepts images only in messages of the user.
-func checkNoImages(content []model.Block) error {
-	if slices.ContainsFunc(content, func(b model.Block) bool { return b.Type == model.BlockImage }) {
-		return errors.New("content: only the user may send images")
+		return errors.New("must be an image in base64")
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"unicode/utf8"
 
-	"assay/internal/model"
 	"assay/internal/model/script"
+	"assay/internal/model/wire"
 )
 
 // errStreamEndedByFault means that a scripted fault has ended the stream, so no more
@@ -16,36 +16,33 @@ var errStreamEndedByFault = errors.New("the stream has ended")
 // eventStream sends the server-sent events of one reply, and plays the reply's fault
 // when it is due. After the first error it sends nothing.
 type eventStream struct {
-	w          http.ResponseWriter
-	out        *http.ResponseController
-	done       <-chan struct{} // closed when the client has gone
-	fault      *script.Fault   // still to come, nil means none
-	errorEvent func(model.ErrorDetail) []byte
+	w     http.ResponseWriter
+	out   *http.ResponseController
+	done  <-chan struct{}                 // closed when the client has gone
+	fault *script.Fault                   // still to come, nil means none
+	fail  func(errorType, message string) // sends an error event
 
-	sent int  // events
-	last bool // the next event makes the reply whole
+	sent int // events
 	err  error
 }
 
 // newEventStream sends the headers of an event stream with status 200 and returns the
-// stream. The caller must set errorEvent, the function that encodes an error event.
-// done is closed when the client has disconnected.
+// stream. The caller must set fail. done is closed when the client has disconnected.
 func newEventStream(w http.ResponseWriter, done <-chan struct{}, f *script.Fault) *eventStream {
-	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-cache")
+	wire.SetStreamHeaders(w.Header())
 	w.WriteHeader(http.StatusOK)
 	return &eventStream{w: w, out: http.NewResponseController(w), done: done, fault: f}
 }
 
 // sendEvent sends one event. If the fault is due before this event, it plays the fault
 // first.
-func (s *eventStream) sendEvent(event []byte) {
-	if f := s.fault; f != nil && s.err == nil && (s.sent == f.After || s.last) {
+func (s *eventStream) sendEvent(event wire.Event) {
+	if f := s.fault; f != nil && s.err == nil && (s.sent == f.After || event.Finishes) {
 		s.fault = nil
-		s.err = s.playFault(f, event)
+		s.err = s.playFault(f, event.Text)
 	}
 	s.sent++
-	s.writeInTwoPackets(event)
+	s.writeInTwoPackets(event.Text)
 }
 
 // playFault plays a fault that is due before the event next. It returns
@@ -59,7 +56,7 @@ func (s *eventStream) playFault(f *script.Fault, next []byte) error {
 	case script.FaultHang:
 		<-s.done
 	case script.FaultError:
-		s.writeInTwoPackets(s.errorEvent(f.Error))
+		s.fail(f.Error.Type, f.Error.Message)
 	case script.FaultJSON:
 		s.writeInTwoPackets([]byte("event: content_block_delta\ndata: " + script.FaultJSONData + "\n\n"))
 	case script.FaultEvent:

@@ -1,11 +1,11 @@
 package mockapi
 
 import (
-	"encoding/json"
 	"net/http"
 
 	"assay/internal/model"
 	"assay/internal/model/script"
+	"assay/internal/model/wire"
 )
 
 // playFaultInsteadOfAnswer plays a fault that replaces the whole response: a web page,
@@ -25,10 +25,9 @@ func playFaultInsteadOfAnswer(w http.ResponseWriter, done <-chan struct{}, f *sc
 }
 
 // sendUnstreamedWithFault plays a fault in a response that is not streamed. Depending
-// on the fault it sends the first half of the reply, the whole reply after a silence,
-// errorBody for an error, or nothing until the client has disconnected (done is
-// closed).
-func sendUnstreamedWithFault(w http.ResponseWriter, done <-chan struct{}, f *script.Fault, reply, errorBody any) {
+// on the fault it sends the first half of the reply, the whole reply after a silence, an
+// error of the API, or nothing until the client has disconnected (done is closed).
+func sendUnstreamedWithFault(w http.ResponseWriter, done <-chan struct{}, api wire.API, f *script.Fault, reply []byte) {
 	switch f.Kind {
 	case script.FaultStall:
 		f.WaitStall(done)
@@ -36,13 +35,12 @@ func sendUnstreamedWithFault(w http.ResponseWriter, done <-chan struct{}, f *scr
 	case script.FaultEvent:
 		sendJSON(w, http.StatusOK, reply)
 	case script.FaultError:
-		sendJSON(w, model.StatusOfErrorType(f.Error.Type), errorBody)
+		wire.WriteError(w, api, model.StatusOfErrorType(f.Error.Type), f.Error.Type, f.Error.Message)
 	case script.FaultHang:
 		<-done
 	default: // FaultCut, FaultEnd, FaultJSON
-		text, _ := json.Marshal(reply) //nolint:errchkjson // from a script, which was JSON
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text[:len(text)/2])
+		_, _ = w.Write(reply[:len(reply)/2])
 		_ = http.NewResponseController(w).Flush()
 	}
 	if f.Kind == script.FaultCut || f.Kind == script.FaultHang {

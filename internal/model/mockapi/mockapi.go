@@ -4,7 +4,6 @@ package mockapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,12 +11,14 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
 	"assay/internal/model/script"
+	"assay/internal/model/wire"
 )
 
 // maxRequestBytes is the limit of a request's body in bytes: 32 MiB, as for the
@@ -25,12 +26,13 @@ import (
 const maxRequestBytes = 32 << 20
 
 // Server is an HTTP server that plays a script in the wire formats of two vendors, as
-// JSON or as an event stream: Anthropic's Messages API at POST /v1/messages, and
-// OpenAI's Chat Completions at POST /v1/chat/completions. It answers 401 without an API
-// key, which only the first requires, and 400 to requests that the real API rejects or
-// the script does not expect. Texts are split into small events, and packets inside
-// characters, so that a client must join them. If a fault of the script breaks the
-// connection, ServeHTTP panics with [http.ErrAbortHandler], as handlers do.
+// JSON or as an event stream: Anthropic's Messages API at POST /v1/messages, and OpenAI's
+// Chat Completions at POST /v1/chat/completions and Responses at POST /v1/responses. It
+// answers 401 without an API key, which only the first requires, and 400 to requests that
+// the real API rejects or the script does not expect. Texts are split into small events,
+// and packets inside characters, so that a client must join them. If a fault of the
+// script breaks the connection, ServeHTTP panics with [http.ErrAbortHandler], as handlers
+// do.
 //
 // Several conversations may be played at the same time; [script.Script] says how they
 // are distinguished. A Server is safe for concurrent use.
@@ -49,25 +51,69 @@ func New(script *script.Script, log *slog.Logger) *Server {
 	return &Server{player: script.NewPlayer(), log: log}
 }
 
-// chatPath is the URL path of OpenAI's Chat Completions.
-const chatPath = "/v1/chat/completions"
-
-// ServeHTTP answers one HTTP request: a model call at the path of either vendor, or 404
-// for another path.
+// ServeHTTP answers one HTTP request: a model call at the path of an API, or 404 for
+// another path.
 func (m *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	id := m.served.Add(1)
-	w.Header().Set("Request-Id", "req_"+strconv.FormatInt(id, 10))
+	id := strconv.FormatInt(m.served.Add(1), 10)
+	w.Header().Set("Request-Id", "req_"+id)
+	api, known := wire.APIOfPath(r.URL.Path)
+	key := r.Header.Get("Authorization")
 	switch {
-	case r.URL.Path == chatPath && r.Method == http.MethodPost:
-		m.serveChat(w, r, id)
-	case r.URL.Path != "/v1/messages":
-		m.sendMessagesError(w, http.StatusNotFound, "not found: "+r.URL.Path)
+	case !known:
+		m.sendError(w, wire.Messages, http.StatusNotFound, "not found: "+r.URL.Path)
 	case r.Method != http.MethodPost:
-		m.sendMessagesError(w, http.StatusMethodNotAllowed, "the method must be POST")
-	case r.Header.Get("X-Api-Key") == "":
-		m.sendMessagesError(w, http.StatusUnauthorized, "x-api-key header is required")
+		m.sendError(w, api, http.StatusMethodNotAllowed, "the method must be POST")
+	case api == wire.Messages && r.Header.Get("X-Api-Key") == "":
+		m.sendError(w, api, http.StatusUnauthorized, "x-api-key header is required")
+	case api != wire.Messages && key != "" && !strings.HasPrefix(key, "Bearer "):
+		m.sendError(w, api, http.StatusUnauthorized, "the Authorization header must be a Bearer token")
 	default:
-		m.serveMessage(w, r, id)
+		m.serveCall(w, r, api, id)
+	}
+}
+
+// serveCall answers a model call with the script's next reply. It sends an error with
+// status 400 for a request that the API or the script rejects, and 413 for a too large
+// one.
+func (m *Server) serveCall(w http.ResponseWriter, r *http.Request, api wire.API, id string) {
+	body, err := readRequestBody(w, r)
+	if err != nil {
+		m.sendError(w, api, http.StatusRequestEntityTooLarge, err.Error())
+		return
+	}
+	messages, err := parseRequest(api, body)
+	if err == nil {
+		err = m.player.CheckThinking(messages)
+	}
+	var envelope wire.Envelope
+	if err == nil {
+		envelope, err = wire.ReadEnvelope(api, body)
+	}
+	if err != nil {
+		m.sendError(w, api, http.StatusBadRequest, err.Error())
+		return
+	}
+	next, err := m.nextReply(r, messages, envelope.IsStreamed)
+	switch {
+	case err != nil:
+		m.sendError(w, api, http.StatusBadRequest, err.Error())
+	case next != nil:
+		head := wire.Head{ID: id, Model: envelope.Model, IncludesUsage: envelope.IncludesUsage}
+		(&reply{api: api, isStreamed: envelope.IsStreamed, head: head, next: next}).send(w, r.Context().Done())
+	}
+}
+
+// parseRequest returns the conversation of a request, as messages of the Messages API,
+// which scripts use. It returns an error that names the place if the real API would reject
+// the request.
+func parseRequest(api wire.API, body []byte) ([]model.Message, error) {
+	switch api {
+	case wire.Messages:
+		return parseMessageRequest(body)
+	case wire.Chat:
+		return parseChatRequest(body)
+	default:
+		return parseResponsesRequest(body)
 	}
 }
 
@@ -109,34 +155,8 @@ func (m *Server) nextReply(r *http.Request, messages []model.Message, stream boo
 	return next, nil
 }
 
-// sendMessagesError sends an error response of the Messages API with this HTTP status
-// and text, and logs it.
-func (m *Server) sendMessagesError(w http.ResponseWriter, status int, text string) {
+// sendError sends an error response of the API with this HTTP status and text, and logs it.
+func (m *Server) sendError(w http.ResponseWriter, api wire.API, status int, text string) {
 	m.log.Info("refused", "status", status, "error", text)
-	sendJSON(w, status, model.ErrorBody{Type: "error", Error: model.ErrorDetail{Type: model.ErrorTypeOfStatus(status), Message: text}})
-}
-
-// sendScriptedError sends an API error of the script: its status, its Retry-After and
-// this body. A body that is a JSON string is sent as plain text.
-func sendScriptedError(w http.ResponseWriter, refusal *model.APIError, body json.RawMessage) {
-	if refusal.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.FormatFloat(refusal.RetryAfter.Seconds(), 'f', -1, 64))
-	}
-	var text string
-	if json.Unmarshal(body, &text) == nil {
-		http.Error(w, text, refusal.Status)
-		return
-	}
-	sendJSON(w, refusal.Status, body)
-}
-
-func sendJSON(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(text) // the client may have gone
+	wire.WriteError(w, api, status, "", text)
 }

@@ -16,7 +16,7 @@ import (
 type messageRequest struct {
 	Model         string          `json:"model"`
 	MaxTokens     *int            `json:"max_tokens"`
-	Stream        bool            `json:"stream"`
+	Stream        bool            `json:"stream"` // only for its type
 	Messages      []model.Message `json:"messages"`
 	System        json.RawMessage `json:"system"`
 	Tools         []toolSpec      `json:"tools"`
@@ -54,10 +54,10 @@ type toolSpec struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-// parseMessageRequest parses the body of a request to the Messages API. It returns an
+// parseMessageRequest returns the messages of a request to the Messages API. It returns an
 // error if the real API would reject the request; the error begins with the place, such
 // as "messages.0.content.1".
-func parseMessageRequest(body []byte) (*messageRequest, error) {
+func parseMessageRequest(body []byte) ([]model.Message, error) {
 	if err := checkUnicode(body); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func parseMessageRequest(body []byte) (*messageRequest, error) {
 			return nil, err
 		}
 	}
-	return &in, nil
+	return in.Messages, nil
 }
 
 // checkUnicode returns an error if a request's body is not valid Unicode. Go's JSON

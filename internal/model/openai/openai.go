@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
+	"assay/internal/model/wire"
 )
 
 // providerName is the name that begins the text of every error of the OpenAI client.
@@ -89,11 +91,12 @@ func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 	if err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
-	response := newResponseBuilder(onDelta, req.Messages)
-	err = c.sendAndReadReply(ctx, body, req.Turn, response)
+	reply := wire.NewChatReply(onDelta, req.Messages)
+	err = c.sendAndReadReply(ctx, body, req.Turn, reply)
 	switch {
 	case err == nil:
-		return response.buildResponse(), nil
+		reply.Stop()
+		return reply.Response(), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	default:
@@ -101,10 +104,10 @@ func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 	}
 }
 
-// sendAndReadReply sends the body of one request and adds the chunks of the reply to
-// the response builder. A reply without a finish_reason is an ErrCutStream; an HTTP
-// error status is an APIError.
-func (c *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, response *responseBuilder) error {
+// sendAndReadReply sends the body of one request and adds the chunks of the answer to
+// reply. A reply without a finish_reason is an ErrCutStream; an HTTP error status is an
+// APIError.
+func (c *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, reply *wire.ChatReply) error {
 	post, err := http.NewRequestWithContext(ctx, http.MethodPost, c.endpoint, bytes.NewReader(body))
 	if err != nil {
 		return err
@@ -125,11 +128,19 @@ func (c *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, re
 	if answer.StatusCode != http.StatusOK {
 		return apiErrorOfResponse(answer)
 	}
-	if err := readResponseBody(answer.Body, response.addChunk); err != nil {
+	if err := readResponseBody(answer.Body, reply.AddChunk); err != nil {
 		return endpoint.WrapCutStream(err)
 	}
-	if response.stopReason == "" {
+	if !reply.IsComplete() {
 		return model.ErrCutStream
 	}
 	return nil
+}
+
+// apiErrorOfResponse returns the APIError for a response with an HTTP error status.
+func apiErrorOfResponse(answer *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, endpoint.MaxLineBytes)) // a part of the body is good enough
+	err := wire.DecodeError(wire.Chat, answer.StatusCode, text)
+	err.RetryAfter = endpoint.ParseRetryAfter(answer.Header)
+	return err
 }

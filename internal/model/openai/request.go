@@ -7,12 +7,9 @@ import (
 	"strings"
 
 	"assay/internal/model"
+	"assay/internal/model/wire"
 	"assay/internal/rawjson"
 )
-
-// FailedResultPrefix begins the text of a failed tool's result, since Chat Completions
-// have no field that marks a failure.
-const FailedResultPrefix = "[The tool failed.]\n"
 
 // requestBody is the body of POST /v1/chat/completions.
 type requestBody struct {
@@ -170,7 +167,7 @@ func encodeUserMessages(content []model.Block, names map[string]string) []messag
 }
 
 // toolResultText returns the text of a tool result, or a note in parentheses that it is
-// empty or has only images. FailedResultPrefix begins the text of a failed one.
+// empty or has only images. [wire.FailedResultPrefix] begins the text of a failed one.
 func toolResultText(result model.Block) string {
 	text := joinTextBlocks(result.Content)
 	switch {
@@ -180,7 +177,7 @@ func toolResultText(result model.Block) string {
 		text = "(nothing)"
 	}
 	if result.IsError {
-		return FailedResultPrefix + text
+		return wire.FailedResultPrefix + text
 	}
 	return text
 }

@@ -4,74 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 
-	"assay/internal/model"
 	"assay/internal/model/endpoint"
 )
-
-// replyChunk is one chunk of a streamed reply, or the whole reply of a server that does
-// not stream.
-type replyChunk struct {
-	Choices []chunkChoice   `json:"choices"`
-	Usage   *usageCounts    `json:"usage"`
-	Error   json.RawMessage `json:"error"`
-}
-
-type chunkChoice struct {
-	Index        int           `json:"index"`
-	Delta        *messageDelta `json:"delta"`
-	Message      *messageDelta `json:"message"` // whole answers only
-	FinishReason string        `json:"finish_reason"`
-}
-
-type messageDelta struct {
-	Content          json.RawMessage    `json:"content"`
-	Refusal          string             `json:"refusal"`
-	ReasoningContent string             `json:"reasoning_content"`
-	Reasoning        json.RawMessage    `json:"reasoning"` // a string; some servers use this name
-	ToolCalls        []toolCallDelta    `json:"tool_calls"`
-	FunctionCall     *functionCallDelta `json:"function_call"`
-}
-
-type toolCallDelta struct {
-	Index    *int              `json:"index"`
-	ID       string            `json:"id"`
-	Function functionCallDelta `json:"function"`
-}
-
-type functionCallDelta struct {
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a string, but some servers send an object
-}
-
-// usageCounts is the token usage in a chunk. PromptTokens includes the cached tokens.
-type usageCounts struct {
-	PromptTokens     int64 `json:"prompt_tokens"`
-	CompletionTokens int64 `json:"completion_tokens"`
-	Details          struct {
-		CachedTokens     int64 `json:"cached_tokens"`
-		CacheWriteTokens int64 `json:"cache_write_tokens"`
-	} `json:"prompt_tokens_details"`
-}
-
-func (u *usageCounts) toUsage() model.Usage {
-	read, write := endpoint.ClampTokenCount(u.Details.CachedTokens), endpoint.ClampTokenCount(u.Details.CacheWriteTokens)
-	return model.Usage{
-		InputTokens: endpoint.ClampTokenCount(u.PromptTokens - read - write), OutputTokens: endpoint.ClampTokenCount(u.CompletionTokens),
-		CacheReadInputTokens: read, CacheCreationInputTokens: write,
-	}
-}
 
 // readResponseBody reads the body of a response, which is an event stream or one JSON object,
 // and passes each chunk to take. It stops at [DONE] or at the first error of take,
 // which it returns. A body that is neither is an ErrNotEventStream; an empty one is no
 // error.
-func readResponseBody(body io.Reader, take func(*replyChunk) error) error {
+func readResponseBody(body io.Reader, take func(chunk []byte) error) error {
 	in := bufio.NewReader(body)
 	first, err := peekNonSpace(in)
 	switch {
@@ -104,17 +49,17 @@ func peekNonSpace(in *bufio.Reader) (byte, error) {
 	}
 }
 
-func readUnstreamedReply(in io.Reader, take func(*replyChunk) error) error {
+func readUnstreamedReply(in io.Reader, take func(chunk []byte) error) error {
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return err
 	}
-	return parseChunk(text, take)
+	return take(text)
 }
 
 // readEventStream reads an event stream in which each data line is one chunk, up to [DONE]
 // or the end. A line longer than MaxLineBytes is an ErrAnswerTooLong.
-func readEventStream(in io.Reader, take func(*replyChunk) error) error {
+func readEventStream(in io.Reader, take func(chunk []byte) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, endpoint.MaxLineBytes)
 	for lines.Scan() {
@@ -125,7 +70,7 @@ func readEventStream(in io.Reader, take func(*replyChunk) error) error {
 		case string(data) == "[DONE]":
 			return nil
 		default:
-			if err := parseChunk(data, take); err != nil {
+			if err := take(data); err != nil {
 				return cmp.Or(lines.Err(), err) // an event that breaks off is malformed JSON
 			}
 		}
@@ -134,12 +79,4 @@ func readEventStream(in io.Reader, take func(*replyChunk) error) error {
 		return endpoint.ErrAnswerTooLong
 	}
 	return lines.Err()
-}
-
-func parseChunk(text []byte, take func(*replyChunk) error) error {
-	var c replyChunk
-	if err := json.Unmarshal(text, &c); err != nil {
-		return fmt.Errorf("%w: %s: %w", model.ErrCutStream, endpoint.CollapseSpace(endpoint.TextExcerpt(string(text))), err)
-	}
-	return take(&c)
 }

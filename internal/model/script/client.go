@@ -54,8 +54,9 @@ func (r *Reply) playFault(ctx context.Context, onDelta func(model.Delta)) error 
 		return r.Fault.clientError()
 	}
 	happened := false
-	for sent, event := range r.StreamEvents() {
-		if !happened && (sent == r.Fault.After || event.Type == "message_stop") {
+	events := r.streamEvents()
+	for sent, delta := range events {
+		if !happened && (sent == r.Fault.After || sent == len(events)-1) {
 			happened = true
 			if r.Fault.losesReply() {
 				return r.Fault.clientError()
@@ -65,8 +66,8 @@ func (r *Reply) playFault(ctx context.Context, onDelta func(model.Delta)) error 
 				return context.Cause(ctx)
 			}
 		}
-		if event.Delta != nil && onDelta != nil {
-			onDelta(*event.Delta)
+		if delta != nil && onDelta != nil {
+			onDelta(*delta)
 		}
 	}
 	return nil

@@ -72,68 +72,41 @@ func (r *Reply) WholeContent() []model.Block {
 	return content
 }
 
-// StreamEvent is one event of the event stream in which the Messages API sends a reply.
-type StreamEvent struct {
-	Type  string         // such as content_block_delta
-	Data  map[string]any // without the type; a server adds the message of a message_start
-	Delta *model.Delta   // what a client reports when it reads the event, nil means nothing
-}
-
-// StreamEvents returns the events in which the Messages API streams the reply, in their
-// order.
-func (r *Reply) StreamEvents() []StreamEvent {
-	events := []StreamEvent{{Type: "message_start", Data: map[string]any{}}, {Type: "ping", Data: map[string]any{}}}
-	for i := range r.Content {
-		events = append(events, r.blockEvents(i)...)
-	}
-	return append(events, StreamEvent{Type: "message_delta", Data: map[string]any{
-		"delta": map[string]any{"stop_reason": r.StopReason, "stop_sequence": nil},
-		"usage": map[string]any{"output_tokens": r.Usage.OutputTokens},
-	}}, StreamEvent{Type: "message_stop", Data: map[string]any{}})
-}
-
-// blockEvents returns the stream events of content block i: its start, without the
-// texts; the texts in pieces; and its stop.
-func (r *Reply) blockEvents(i int) []StreamEvent {
-	b := r.Content[i]
-	start := b
-	start.Text, start.Thinking, start.Signature = "", "", ""
-	if b.Type == model.BlockToolUse {
-		start.Input = nil
-	}
-	events := []StreamEvent{{
-		Type:  "content_block_start",
-		Data:  map[string]any{"index": i, "content_block": start},
-		Delta: &model.Delta{Kind: model.DeltaStart, Index: i, Type: b.Type, ID: b.ID, Name: b.Name},
-	}}
-	add := func(deltaType, field, text string, delta *model.Delta) {
-		data := map[string]any{"index": i, "delta": map[string]any{"type": deltaType, field: text}}
-		events = append(events, StreamEvent{Type: "content_block_delta", Data: data, Delta: delta})
-	}
-	addPieces := func(deltaType, field, text string) {
-		for _, piece := range SplitForStream(text) {
-			add(deltaType, field, piece, &model.Delta{Kind: model.DeltaText, Index: i, Type: b.Type, Text: piece})
+// StreamDeltas returns the deltas of the reply as a client of a stream reports them: the
+// texts are in pieces.
+func (r *Reply) StreamDeltas() []model.Delta {
+	var deltas []model.Delta
+	for i, b := range r.Content {
+		text := b.Text + b.Thinking
+		if b.Type == model.BlockToolUse {
+			text = r.ToolInput(i)
+			b.Input = model.RepairToolInput(text)
 		}
+		deltas = append(deltas, model.Delta{Kind: model.DeltaStart, Index: i, Type: b.Type, ID: b.ID, Name: b.Name})
+		for _, piece := range splitForStream(text) {
+			deltas = append(deltas, model.Delta{Kind: model.DeltaText, Index: i, Type: b.Type, Text: piece})
+		}
+		deltas = append(deltas, model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type, Block: &b})
 	}
-	switch b.Type {
-	case model.BlockText:
-		addPieces("text_delta", "text", b.Text)
-	case model.BlockThinking:
-		addPieces("thinking_delta", "thinking", b.Thinking)
-		add("signature_delta", "signature", b.Signature, nil)
-	case model.BlockToolUse:
-		addPieces("input_json_delta", "partial_json", r.ToolInput(i))
-	}
-	return append(events, StreamEvent{
-		Type:  "content_block_stop",
-		Data:  map[string]any{"index": i},
-		Delta: &model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type},
-	})
+	return deltas
 }
 
-// SplitForStream cuts a text into pieces of at most 7 characters, each of which is sent
+// streamEvents returns, for each event in which the Messages API streams the reply, the
+// delta that a client reports for it, nil for none.
+func (r *Reply) streamEvents() []*model.Delta {
+	events := []*model.Delta{nil, nil} // message_start, ping
+	for _, d := range r.StreamDeltas() {
+		if d.Kind == model.DeltaStop && d.Type == model.BlockThinking {
+			events = append(events, nil) // the signature
+		}
+		events = append(events, &d)
+	}
+	return append(events, nil, nil) // message_delta, message_stop
+}
+
+// splitForStream cuts a text into pieces of at most 7 characters, each of which is sent
 // as one event of a stream. An empty text has no pieces.
-func SplitForStream(text string) []string {
+func splitForStream(text string) []string {
 	const pieceRunes = 7
 	var pieces []string
 	for len(text) > 0 {

@@ -2,10 +2,12 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,7 +23,7 @@ type Envelope struct {
 // object, or has no model, is an error of one line. If a member occurs more than once, the
 // last one counts, as for other JSON decoders. The names of members are case-sensitive.
 func ReadEnvelope(api API, body []byte) (Envelope, error) {
-	members, err := readMembers(body)
+	members, err := readBody(body)
 	if err != nil {
 		return Envelope{}, err
 	}
@@ -29,7 +31,7 @@ func ReadEnvelope(api API, body []byte) (Envelope, error) {
 	var options struct {
 		IncludeUsage bool `json:"include_usage"`
 	}
-	err = errors.Join(
+	err = cmp.Or(
 		members.decode(body, "model", &out.Model),
 		members.decode(body, "stream", &out.IsStreamed),
 		members.decode(body, "stream_options", &options),
@@ -45,9 +47,9 @@ func ReadEnvelope(api API, body []byte) (Envelope, error) {
 }
 
 // WithModel returns the body of a request with another model. All other bytes stay the
-// same. A body that [ReadEnvelope] rejects is an error.
+// same. A body that is not one JSON object, or has no model, is an error.
 func WithModel(body []byte, model string) ([]byte, error) {
-	members, err := readMembers(body)
+	members, err := readBody(body)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +69,7 @@ func WithModel(body []byte, model string) ([]byte, error) {
 // are not an object are an error.
 func WithUsage(body []byte) ([]byte, error) {
 	const asked = `"include_usage":true`
-	members, err := readMembers(body)
+	members, err := readBody(body)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +83,7 @@ func WithUsage(body []byte) ([]byte, error) {
 	}
 	inner, err := readMembers(options)
 	if err != nil {
-		return nil, fmt.Errorf("stream_options: %w", err)
+		return nil, fmt.Errorf("stream_options: must be an object: %w", err)
 	}
 	if usage, ok := inner["include_usage"]; ok {
 		return splice(body, at, splice(options, usage, []byte("true"))), nil
@@ -95,46 +97,45 @@ type span struct{ start, end int }
 // members are the members of a JSON object: where the last value with each name is.
 type members map[string]span
 
+// readBody returns the members of a request's body.
+func readBody(body []byte) (members, error) {
+	out, err := readMembers(body)
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return nil, errors.New("the body is empty")
+	case err != nil:
+		return nil, fmt.Errorf("the body is no JSON object: %w", err)
+	}
+	return out, nil
+}
+
 // readMembers returns the members of the JSON object that is the whole of text.
 func readMembers(text []byte) (members, error) {
 	in := jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if in.PeekKind() != '{' {
-		if err := checkJSON(text); err != nil {
-			return nil, err
-		}
-		return nil, errors.New("the body must be a JSON object")
+	if first, err := in.ReadToken(); err != nil || first.Kind() != '{' {
+		return nil, cmp.Or(err, errors.New("it begins otherwise"))
 	}
-	_, _ = in.ReadToken() // the brace that was peeked
 	out := members{}
 	for in.PeekKind() == '"' {
 		name, err := in.ReadToken()
 		if err != nil {
-			return nil, fmt.Errorf("the body is not JSON: %w", err)
+			return nil, err
 		}
 		key := name.String() // before the next read, which invalidates the token
 		value, err := in.ReadValue()
 		if err != nil {
-			return nil, fmt.Errorf("the body is not JSON: %w", err)
+			return nil, err
 		}
 		end := int(in.InputOffset())
 		out[key] = span{end - len(value), end}
 	}
 	if _, err := in.ReadToken(); err != nil {
-		return nil, fmt.Errorf("the body is not JSON: %w", err)
+		return nil, err
 	}
 	if _, err := in.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the body has more than one JSON value")
+		return nil, errors.New("more follows it")
 	}
 	return out, nil
-}
-
-// checkJSON returns an error that says what is wrong if text is not JSON.
-func checkJSON(text []byte) error {
-	var value json.RawMessage
-	if err := json.Unmarshal(text, &value); err != nil {
-		return fmt.Errorf("the body is not JSON: %w", err)
-	}
-	return nil
 }
 
 // decode decodes the member with this name into v. It leaves v unchanged if there is none.
@@ -144,9 +145,17 @@ func (m members) decode(body []byte, name string, v any) error {
 		return nil
 	}
 	if err := json.Unmarshal(body[at.start:at.end], v); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return memberError(name, err)
 	}
 	return nil
+}
+
+// memberError returns the error for a member that cannot be decoded because of err.
+func memberError(name string, err error) error {
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s: must not be a JSON %s", strings.Trim(name+"."+mistyped.Field, "."), mistyped.Value)
+	}
+	return fmt.Errorf("%s: %w", cmp.Or(name, "the body"), err)
 }
 
 // splice returns a copy of text with another value at this place.

@@ -1,0 +1,260 @@
+package wire
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/internal/model"
+)
+
+// responsesReply builds a model's reply from what the Responses API sends: the events of a
+// stream, or a whole response. Each text part of a message, each reasoning item and each
+// function call becomes a block. An item of another type keeps its JSON.
+type responsesReply struct {
+	items   map[int]*outputItem // by output_index
+	output  []model.Block       // of the response in the last event, which has all items
+	usage   model.Usage
+	stop    model.StopReason
+	done    bool // the response has ended
+	refused bool // some text came as a refusal
+}
+
+// outputItem is one item of the output while it arrives.
+type outputItem struct {
+	outputItemJSON                 // as it was added
+	text           strings.Builder // of a message, of reasoning, or of a call's arguments
+	whole          []model.Block   // of the finished item
+	isWhole        bool
+}
+
+func newResponsesReply() *responsesReply { return &responsesReply{items: map[int]*outputItem{}} }
+
+// outputItemJSON is the JSON of an item of a response's output.
+type outputItemJSON struct {
+	Type    string `json:"type"`
+	Content []struct {
+		Type    string `json:"type"`
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"` // message, and reasoning that is not a summary
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Summary   []struct {
+		Text string `json:"text"`
+	} `json:"summary"` // reasoning
+	EncryptedContent string `json:"encrypted_content"` // reasoning
+}
+
+// responseJSON is the JSON of a response.
+type responseJSON struct {
+	Status            string            `json:"status"`
+	Output            []json.RawMessage `json:"output"`
+	Error             json.RawMessage   `json:"error"`
+	IncompleteDetails struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Usage *struct {
+		InputTokens  tokenCount    `json:"input_tokens"` // with the cached ones
+		OutputTokens tokenCount    `json:"output_tokens"`
+		Details      promptDetails `json:"input_tokens_details"`
+	} `json:"usage"`
+}
+
+// responsesEvent is the data of an event of the Responses API.
+type responsesEvent struct {
+	Type        string          `json:"type"`
+	OutputIndex int             `json:"output_index"`
+	Item        json.RawMessage `json:"item"`
+	Delta       json.RawMessage `json:"delta"` // a string in the events that matter
+	Part        int             `json:"summary_index"`
+	Response    json.RawMessage `json:"response"`
+}
+
+func (r *responsesReply) addStreamEvent(e streamEvent) error {
+	if string(e.data) == chatEnd {
+		return nil // some compatible servers end as in a chat
+	}
+	var event responsesEvent
+	if err := decodeLeniently(e.data, &event); err != nil {
+		return err
+	}
+	switch event.Type {
+	case "response.output_item.added":
+		item := &outputItem{}
+		r.items[event.OutputIndex] = item
+		return decodeLeniently(event.Item, &item.outputItemJSON)
+	case "response.output_text.delta", "response.refusal.delta", "response.function_call_arguments.delta",
+		"response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		r.extendItem(event)
+	case "response.reasoning_summary_part.added":
+		if item := r.items[event.OutputIndex]; item != nil && event.Part > 0 {
+			item.text.WriteString(summarySeparator)
+		}
+	case "response.output_item.done":
+		whole, err := r.decodeOutputItem(event.Item)
+		r.items[event.OutputIndex] = &outputItem{whole: whole, isWhole: true}
+		return err
+	case "response.completed", "response.incomplete", "response.failed":
+		r.done = true
+		return r.addWhole(event.Response)
+	case "error":
+		return DecodeError(Responses, 0, e.data)
+	}
+	return nil
+}
+
+// summarySeparator is put between the parts of the summary of a reasoning item.
+const summarySeparator = "\n\n"
+
+func (r *responsesReply) extendItem(e responsesEvent) {
+	item := r.items[e.OutputIndex]
+	if item == nil {
+		return // an event that refers to no item has no meaning
+	}
+	var text string
+	_ = json.Unmarshal(e.Delta, &text) // "" if it is no string
+	item.text.WriteString(text)
+}
+
+// addWhole adds a response: the body of one that is not streamed, or the response in the
+// last event of a stream.
+func (r *responsesReply) addWhole(body []byte) error {
+	var in responseJSON
+	if err := decodeLeniently(body, &in); err != nil {
+		return err
+	}
+	var output []model.Block
+	for _, item := range in.Output {
+		blocks, err := r.decodeOutputItem(item)
+		if err != nil {
+			return err
+		}
+		output = append(output, blocks...)
+	}
+	if r.output = output; len(output) > 0 {
+		clear(r.items)
+	}
+	if u := in.Usage; u != nil {
+		r.usage = u.Details.usage(u.InputTokens, u.OutputTokens)
+	}
+	if !isNull(in.Error) {
+		return DecodeError(Responses, 0, in.Error)
+	}
+	r.stop = r.stopReason(&in)
+	return nil
+}
+
+// stopReason returns why a response has ended, or "" if it has not.
+func (r *responsesReply) stopReason(in *responseJSON) model.StopReason {
+	switch {
+	case in.Status == "incomplete" && in.IncompleteDetails.Reason == "max_output_tokens":
+		return model.StopMaxTokens
+	case in.Status == "incomplete" && in.IncompleteDetails.Reason == "content_filter":
+		return model.StopRefusal
+	case in.Status == "incomplete":
+		return model.StopReason(in.IncompleteDetails.Reason)
+	case in.Status != "completed":
+		return ""
+	case len(model.ToolUses(r.content())) > 0:
+		return model.StopToolUse
+	case r.refused:
+		return model.StopRefusal
+	default:
+		return model.StopEndTurn
+	}
+}
+
+// decodeOutputItem converts an item of a response's output to blocks.
+func (r *responsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, error) {
+	var in outputItemJSON
+	if err := decodeLeniently(text, &in); err != nil {
+		return nil, err
+	}
+	switch in.Type {
+	case "message":
+		var out []model.Block
+		for _, part := range in.Content {
+			out = append(out, model.Text(part.Text+part.Refusal))
+			r.refused = r.refused || part.Refusal != ""
+		}
+		return out, nil
+	case "function_call":
+		return []model.Block{in.toolUse(parseArgumentText(in.Arguments))}, nil
+	case "reasoning":
+		return []model.Block{in.thinking(in.reasoningText())}, nil
+	default:
+		var foreign model.Block
+		if json.Unmarshal(text, &foreign) != nil {
+			return nil, nil // without a type it says nothing
+		}
+		return []model.Block{foreign}, nil
+	}
+}
+
+func (in *outputItemJSON) toolUse(arguments string) model.Block {
+	return model.ToolUse(in.CallID, in.Name, model.RepairToolInput(arguments))
+}
+
+// reasoningText returns the summary of a reasoning item or, from some servers, the
+// reasoning itself.
+func (in *outputItemJSON) reasoningText() string {
+	var texts []string
+	for _, part := range in.Summary {
+		texts = append(texts, part.Text)
+	}
+	if len(texts) == 0 {
+		for _, part := range in.Content {
+			texts = append(texts, part.Text)
+		}
+	}
+	return strings.Join(texts, summarySeparator)
+}
+
+// blocks returns what has come of the item.
+func (i *outputItem) blocks() []model.Block {
+	text := i.text.String()
+	switch {
+	case i.isWhole:
+		return i.whole
+	case i.Type == "message" && text != "":
+		return []model.Block{model.Text(text)}
+	case i.Type == "reasoning" && text != "":
+		return []model.Block{i.thinking(text)}
+	case i.Type == "function_call":
+		return []model.Block{i.toolUse(text)}
+	default:
+		return nil
+	}
+}
+
+// content returns the blocks of the output: of the response, if it came, otherwise of the
+// items in their order.
+func (r *responsesReply) content() []model.Block {
+	content := slices.Clone(r.output)
+	if len(content) > 0 {
+		return content
+	}
+	for _, index := range slices.Sorted(maps.Keys(r.items)) {
+		content = append(content, r.items[index].blocks()...)
+	}
+	return content
+}
+
+func (r *responsesReply) hasContent() bool { return len(r.items) > 0 || len(r.output) > 0 }
+
+func (r *responsesReply) isDone() bool { return r.done }
+
+// IsComplete reports whether the response has ended.
+func (r *responsesReply) IsComplete() bool { return r.done || r.stop != "" }
+
+// Response returns what has come so far.
+func (r *responsesReply) Response() *model.Response {
+	content := r.content()
+	if content == nil {
+		content = []model.Block{}
+	}
+	return &model.Response{Content: content, StopReason: r.stop, Usage: r.usage}
+}
