@@ -30,15 +30,15 @@ func (r *reply) send(w http.ResponseWriter, done <-chan struct{}) {
 	case r.isStreamed:
 		r.sendStream(w, done)
 	case fault != nil:
-		sendUnstreamedWithFault(w, done, r.api, fault, r.whole())
+		sendUnstreamedWithFault(w, done, r.api, fault, r.encodeWhole())
 	default:
-		sendJSON(w, http.StatusOK, r.whole())
+		sendJSON(w, http.StatusOK, r.encodeWhole())
 	}
 }
 
-// whole returns the reply as the API sends it without a stream. A tool call that is cut off
+// encodeWhole returns the reply as the API sends it without a stream. A tool call that is cut off
 // has the input {} in Messages, and cut JSON in the other APIs.
-func (r *reply) whole() []byte {
+func (r *reply) encodeWhole() []byte {
 	content := r.next.WholeContent()
 	for i, b := range content {
 		if r.api != wire.Messages && b.Type == model.BlockToolUse {

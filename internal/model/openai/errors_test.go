@@ -105,11 +105,11 @@ func TestErrorsInResponsesWithStatus200(t *testing.T) {
 		body, want string
 		transient  bool
 	}{
-		"in the stream":  {newEventStreamBody(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
-		"with a status":  {newEventStreamBody(chunkWithDelta(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
-		"a bad request":  {newEventStreamBody(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
-		"too fast":       {newEventStreamBody(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
-		"a text":         {newEventStreamBody(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
+		"in the stream":  {modeltest.EventStreamBody(modeltest.ChunkWithDelta(`{"content":"a"}`), `{"error":{"message":"Overloaded","type":"server_error"}}`), "openai: 500 server_error: Overloaded", true},
+		"with a status":  {modeltest.EventStreamBody(modeltest.ChunkWithDelta(`{"content":"a"}`), `{"error":{"message":"No provider","code":503},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`), "openai: 503 api_error: No provider", true},
+		"a bad request":  {modeltest.EventStreamBody(`{"error":{"message":"No","type":"invalid_request_error","code":null}}`), "openai: 400 invalid_request_error: No", false},
+		"too fast":       {modeltest.EventStreamBody(`{"error":{"message":"Slow down","type":"tokens","code":"rate_limit_exceeded"}}`), "openai: 429 rate_limit_exceeded: Slow down", true},
+		"a text":         {modeltest.EventStreamBody(`{"error":"out of memory"}`), "openai: 500 api_error: out of memory", true},
 		"whole":          {`{"error":{"message":"No","type":"invalid_request_error"}}`, "openai: 400 invalid_request_error: No", false},
 		"HTML":           {"<!doctype html>\n<title>Sign in</title>", "openai: the answer is no stream of events, nor JSON: <!doctype html> <title>Sign in</title>", false},
 		"text":           {"hello", "openai: the answer is no stream of events, nor JSON: hello", false},
@@ -150,7 +150,7 @@ func TestEndlessReply(t *testing.T) {
 func TestCancelReturnsItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
-	for name, begin := range map[string]string{"before the answer": "", "in the stream": "data: " + chunkWithDelta(`{"content":"a"}`) + "\n\n"} {
+	for name, begin := range map[string]string{"before the answer": "", "in the stream": "data: " + modeltest.ChunkWithDelta(`{"content":"a"}`) + "\n\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())

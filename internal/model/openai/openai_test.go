@@ -25,25 +25,6 @@ func newOKHandler(kind, body string) http.Handler {
 	})
 }
 
-// newEventStreamBody returns the body of an event stream with these data lines and [DONE] at
-// its end.
-func newEventStreamBody(data ...string) string {
-	var all strings.Builder
-	for _, d := range data {
-		all.WriteString("data: " + d + "\n\n")
-	}
-	return all.String() + "data: [DONE]\n\n"
-}
-
-// chunkWithDelta returns the JSON of a chat completion chunk with this delta.
-func chunkWithDelta(delta string) string { return `{"choices":[{"index":0,"delta":` + delta + `}]}` }
-
-// chunkWithFinishReason returns the JSON of the chat completion chunk that ends a reply
-// with this finish_reason.
-func chunkWithFinishReason(reason string) string {
-	return `{"choices":[{"index":0,"delta":{},"finish_reason":"` + reason + `"}]}`
-}
-
 // A reply that the client reads from the mock server equals the reply that the script
 // gives without a server, streamed or not.
 func TestReplyEqualsScript(t *testing.T) {
@@ -117,60 +98,12 @@ func TestDeltasAddUpToTheReply(t *testing.T) {
 // streams.
 func TestStreamsOfCompatibleServers(t *testing.T) {
 	t.Parallel()
-	text := []string{chunkWithDelta(`{"role":"assistant","content":"Hel"}`), chunkWithDelta(`{"content":"lo"}`), chunkWithFinishReason("stop")}
-	hello := `{"content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`
-	calls := func(stop string, blocks ...string) string {
-		return `{"content":[` + strings.Join(blocks, ",") + `],"stop_reason":"` + stop + `","usage":{"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}}`
-	}
-	use := func(id, name, input string) string {
-		return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":%s}`, id, name, input)
-	}
-	tool := func(call string) string { return chunkWithDelta(`{"tool_calls":[` + call + `]}`) }
-	cases := map[string]struct{ body, want string }{
-		"plain":                        {newEventStreamBody(text...), hello},
-		"without [DONE]":               {strings.TrimSuffix(newEventStreamBody(text...), "data: [DONE]\n\n"), hello},
-		"more after [DONE]":            {newEventStreamBody(text...) + "data: {broken\n\n", hello},
-		"CRLF":                         {strings.ReplaceAll(newEventStreamBody(text...), "\n", "\r\n"), hello},
-		"no space behind the colon":    {strings.ReplaceAll(newEventStreamBody(text...), "data: ", "data:"), hello},
-		"one line break":               {strings.ReplaceAll(newEventStreamBody(text...), "\n\n", "\n"), hello},
-		"comments and names":           {": OPENROUTER PROCESSING\n\nevent: message\nid: 1\nretry: 5\n" + newEventStreamBody(text...), hello},
-		"white space first":            {"\n\n " + newEventStreamBody(text...), hello},
-		"empty deltas":                 {newEventStreamBody(chunkWithDelta(`{}`), chunkWithDelta(`{"content":null,"tool_calls":null}`), text[0], chunkWithDelta(`{"content":""}`), text[1], `{"choices":[{"index":0}]}`, text[2]), hello},
-		"no choices":                   {newEventStreamBody(`{"choices":[],"prompt_filter_results":[]}`, `{}`, text[0], text[1], text[2]), hello},
-		"the first of several":         {newEventStreamBody(text[0], `{"choices":[{"index":1,"delta":{"content":"Bye"},"finish_reason":"length"}]}`, text[1], text[2]), hello},
-		"finish with the last text":    {newEventStreamBody(text[0], `{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}],"usage":null}`), hello},
-		"parts for a text":             {newEventStreamBody(chunkWithDelta(`{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]}`), text[2]), hello},
-		"whole, of no type":            {`{"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`, hello},
-		"refused":                      {newEventStreamBody(chunkWithDelta(`{"refusal":"Hello"}`), text[2]), strings.Replace(hello, "end_turn", "refusal", 1)},
-		"usage last":                   {newEventStreamBody(append(text, `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":60,"cache_write_tokens":30}}}`)...), strings.Replace(hello, `"input_tokens":0,"output_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0`, `"input_tokens":10,"output_tokens":7,"cache_creation_input_tokens":30,"cache_read_input_tokens":60`, 1)},
-		"usage that makes no sense":    {newEventStreamBody(append(text, `{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":-7,"prompt_tokens_details":{"cached_tokens":-60}}}`)...), strings.Replace(hello, `"input_tokens":0`, `"input_tokens":1`, 1)},
-		"usage all along":              {newEventStreamBody(`{"choices":[{"index":0,"delta":{"content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`), strings.Replace(hello, `"input_tokens":0,"output_tokens":0`, `"input_tokens":3,"output_tokens":2`, 1)},
-		"reasoning_content":            {newEventStreamBody(chunkWithDelta(`{"reasoning_content":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning":                    {newEventStreamBody(chunkWithDelta(`{"reasoning":"hm"}`), chunkWithDelta(`{"content":"x"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`, `{"type":"text","text":"x"}`)},
-		"reasoning said twice":         {newEventStreamBody(chunkWithDelta(`{"reasoning":"hm","reasoning_content":"hm"}`), chunkWithFinishReason("stop")), calls("end_turn", `{"type":"thinking","thinking":"hm","signature":""}`)},
-		"a call in pieces":             {newEventStreamBody(tool(`{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":""}}`), tool(`{"index":0,"function":{"arguments":"{\"x\":"}}`), tool(`{"index":0,"function":{"arguments":"1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"two, by index":                {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), tool(`{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), tool(`{"index":0,"function":{"arguments":":1}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"two whole ones":               {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"two whole ones, index 0":      {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "g", `{}`))},
-		"no index":                     {newEventStreamBody(tool(`{"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`), tool(`{"function":{"arguments":"1}"}}`), tool(`{"id":"b","function":{"name":"g","arguments":"{"}}`), tool(`{"id":"b","function":{"arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`), use("b", "g", `{}`))},
-		"no ids":                       {newEventStreamBody(tool(`{"index":0,"function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"neither index nor ids":        {newEventStreamBody(tool(`{"function":{"name":"f","arguments":"{}"}}`), tool(`{"function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("call_1", "f", `{}`), use("call_2", "f", `{}`))},
-		"one id for two":               {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), tool(`{"index":1,"id":"a","function":{"name":"g","arguments":"{}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("call_1", "g", `{}`))},
-		"name and id in every piece":   {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}`), tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"the name comes late":          {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"arguments":"{"}}`), tool(`{"index":0,"function":{"name":"f","arguments":"}"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`))},
-		"arguments are an object":      {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":{"x":1}}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"x":1}`))},
-		"no arguments":                 {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":null}}`), tool(`{"index":1,"id":"b","function":{"name":"f"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{}`), use("b", "f", `{}`))},
-		"arguments are no object":      {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"[1]"}}`), chunkWithFinishReason("tool_calls")), calls("tool_use", use("a", "f", `{"invalid_json":"[1]"}`))},
-		"arguments are cut":            {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\""}}`), chunkWithFinishReason("length")), calls("max_tokens", use("a", "f", `{"invalid_json":"{\"x\""}`))},
-		"a function call of old":       {newEventStreamBody(chunkWithDelta(`{"function_call":{"name":"f","arguments":"{"}}`), chunkWithDelta(`{"function_call":{"arguments":"}"}}`), chunkWithFinishReason("function_call")), calls("tool_use", use("call_1", "f", `{}`))},
-		"stop, though there is a call": {newEventStreamBody(tool(`{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}`), chunkWithFinishReason("stop")), calls("end_turn", use("a", "f", `{}`))},
-	}
-	for name, c := range cases {
+	for name, c := range modeltest.ChatStreams() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", c.body)), modeltest.UserTextMessage("go"))
+			reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", c.Body)), modeltest.UserTextMessage("go"))
 			require.NoError(t, err)
-			require.Equal(t, c.want, modeltest.MustMarshalJSON(t, reply))
+			require.Equal(t, c.Reply, modeltest.MustMarshalJSON(t, reply))
 		})
 	}
 }
@@ -181,7 +114,7 @@ func TestFinishReasons(t *testing.T) {
 		"stop": model.StopEndTurn, "tool_calls": model.StopToolUse, "function_call": model.StopToolUse,
 		"length": model.StopMaxTokens, "content_filter": model.StopRefusal, "eos": "eos",
 	} {
-		reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", newEventStreamBody(chunkWithFinishReason(reason)))), modeltest.UserTextMessage("go"))
+		reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", modeltest.EventStreamBody(modeltest.ChunkWithFinishReason(reason)))), modeltest.UserTextMessage("go"))
 		require.NoError(t, err)
 		require.Equal(t, want, reply.StopReason, reason)
 	}
@@ -191,7 +124,7 @@ func TestFinishReasons(t *testing.T) {
 // the conversation has.
 func TestCallIDsAreUnique(t *testing.T) {
 	t.Parallel()
-	body := newEventStreamBody(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), chunkWithFinishReason("tool_calls"))
+	body := modeltest.EventStreamBody(modeltest.ChunkWithDelta(`{"tool_calls":[{"index":0,"id":"call_0","function":{"name":"f","arguments":"{}"}},{"index":1,"function":{"name":"f"}},{"index":2,"id":"`+strings.Repeat("x", 500)+`","function":{"name":"f"}}]}`), modeltest.ChunkWithFinishReason("tool_calls"))
 	reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, newOKHandler("text/event-stream", body)),
 		modeltest.UserTextMessage("go"), modeltest.AssistantMessage(modeltest.ToolCallBlock("call_0", "f"), modeltest.ToolCallBlock("call_2", "f")), modeltest.UserMessage(modeltest.ToolResultBlock("call_0", "r"), modeltest.ToolResultBlock("call_2", "r")))
 	require.NoError(t, err)
@@ -205,10 +138,10 @@ func TestCallIDsAreUnique(t *testing.T) {
 // For any stream the client returns an error or a reply that can be encoded; it neither
 // panics nor hangs.
 func FuzzReadStream(f *testing.F) {
-	f.Add([]byte(newEventStreamBody(chunkWithDelta(`{"content":"a"}`), chunkWithFinishReason("stop"))))
-	f.Add([]byte(newEventStreamBody(chunkWithDelta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), chunkWithFinishReason("tool_calls"))))
-	f.Add([]byte(newEventStreamBody(chunkWithDelta(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), chunkWithFinishReason("length"))))
-	f.Add([]byte(newEventStreamBody(`{"error":{"code":1e9}}`)))
+	f.Add([]byte(modeltest.EventStreamBody(modeltest.ChunkWithDelta(`{"content":"a"}`), modeltest.ChunkWithFinishReason("stop"))))
+	f.Add([]byte(modeltest.EventStreamBody(modeltest.ChunkWithDelta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), modeltest.ChunkWithFinishReason("tool_calls"))))
+	f.Add([]byte(modeltest.EventStreamBody(modeltest.ChunkWithDelta(`{"tool_calls":[{"index":-1,"function":{}},{"id":"a"},{}]}`), modeltest.ChunkWithFinishReason("length"))))
+	f.Add([]byte(modeltest.EventStreamBody(`{"error":{"code":1e9}}`)))
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"function":{"name":"f","arguments":[1]}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":-1}}`))
 	f.Add([]byte("data: {\"choices\":[{\"delta\":{\"content\":\"\\ud83d\xff\"}}]}\r\n\r\n: x\r\ndata:[DONE]"))
 	f.Fuzz(func(t *testing.T, body []byte) {

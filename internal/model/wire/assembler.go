@@ -54,13 +54,13 @@ func (a *assembler) extendBlock(i int, text string) {
 
 // stopBlock reports the end of a block.
 func (a *assembler) stopBlock(i int) {
-	whole := a.blocks[i].whole()
-	a.onDelta(model.Delta{Kind: model.DeltaStop, Index: i, Type: whole.Type, Block: &whole})
+	b := a.blocks[i].finished()
+	a.onDelta(model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type, Block: &b})
 }
 
-// whole returns the block with all that has come. The input of a tool call is repaired if
+// finished returns the block with all that has come. The input of a tool call is repaired if
 // it is no JSON object.
-func (b *arrivingBlock) whole() model.Block {
+func (b *arrivingBlock) finished() model.Block {
 	out := b.Block
 	switch out.Type {
 	case model.BlockText:
@@ -82,7 +82,7 @@ func (b *arrivingBlock) whole() model.Block {
 func (a *assembler) response() *model.Response {
 	content := make([]model.Block, len(a.blocks))
 	for i, b := range a.blocks {
-		content[i] = b.whole()
+		content[i] = b.finished()
 	}
 	return &model.Response{Content: content, StopReason: a.stopReason, Usage: a.usage}
 }
@@ -99,11 +99,12 @@ func (c *tokenCount) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// decodeLeniently decodes a part of a reply into v. It skips members that have another
-// type than expected. Text that is not JSON is a [model.ErrCutStream].
+// decodeLeniently decodes a JSON object of a reply into the struct v. It skips members that
+// have another type than expected. Text that is not a JSON object is a
+// [model.ErrCutStream].
 func decodeLeniently(text []byte, v any) error {
 	err := json.Unmarshal(text, v)
-	if _, isMistyped := errors.AsType[*json.UnmarshalTypeError](err); err == nil || isMistyped {
+	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); err == nil || ok && mistyped.Field != "" {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: %w", model.ErrCutStream, endpoint.CollapseSpace(endpoint.TextExcerpt(string(text))), err)

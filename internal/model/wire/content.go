@@ -67,11 +67,11 @@ func (d *requestDecoder) decodePart(place string, text json.RawMessage) ([]model
 	if d.isStrict {
 		return nil, untranslatable(place+".type", []byte(in.Type))
 	}
-	var foreign model.Block
-	if err := json.Unmarshal(text, &foreign); err != nil {
+	var other model.Block
+	if err := json.Unmarshal(text, &other); err != nil {
 		return nil, memberError(place, err)
 	}
-	return []model.Block{foreign}, nil
+	return []model.Block{other}, nil
 }
 
 // decodeImageURL returns the image in a data URL, which is a string or the member url of an

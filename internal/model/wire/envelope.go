@@ -68,7 +68,7 @@ func WithModel(body []byte, model string) ([]byte, error) {
 // stream_options.include_usage is true. All other bytes stay the same. Stream options that
 // are not an object are an error.
 func WithUsage(body []byte) ([]byte, error) {
-	const asked = `"include_usage":true`
+	const includeUsage = `"include_usage":true`
 	members, err := readBody(body)
 	if err != nil {
 		return nil, err
@@ -77,9 +77,9 @@ func WithUsage(body []byte) ([]byte, error) {
 	options := body[at.start:at.end]
 	switch {
 	case !ok:
-		return insertMember(body, bytes.IndexByte(body, '{'), `"stream_options":{`+asked+`}`), nil
+		return insertMember(body, bytes.IndexByte(body, '{'), `"stream_options":{`+includeUsage+`}`), nil
 	case string(options) == "null":
-		return splice(body, at, []byte(`{`+asked+`}`)), nil
+		return splice(body, at, []byte(`{`+includeUsage+`}`)), nil
 	}
 	inner, err := readMembers(options)
 	if err != nil {
@@ -88,7 +88,7 @@ func WithUsage(body []byte) ([]byte, error) {
 	if usage, ok := inner["include_usage"]; ok {
 		return splice(body, at, splice(options, usage, []byte("true"))), nil
 	}
-	return insertMember(body, at.start, asked), nil
+	return insertMember(body, at.start, includeUsage), nil
 }
 
 // span is the range of a value in a JSON text, in bytes.

@@ -38,15 +38,20 @@ func parseErrorDetail(body []byte) errorDetail {
 	var outer struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(body, &outer) == nil && !isNull(outer.Error) {
-		body = outer.Error
+	_ = json.Unmarshal(body, &outer) // without an error if it is no object
+	inner := body
+	if !isNull(outer.Error) {
+		inner = outer.Error
 	}
 	var e errorDetail
-	if decodeLeniently(body, &e) == nil && e.Message != "" {
+	if decodeLeniently(inner, &e) == nil && e.Message != "" {
 		return e
 	}
-	if json.Unmarshal(body, &e.Message) != nil {
-		e.Message = endpoint.TextExcerpt(string(body))
+	if isNull(outer.Error) {
+		e = errorDetail{} // the type is that of something else
+	}
+	if json.Unmarshal(inner, &e.Message) != nil {
+		e.Message = endpoint.TextExcerpt(strings.TrimSpace(string(inner)))
 	}
 	return e
 }

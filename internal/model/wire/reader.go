@@ -13,8 +13,8 @@ import (
 
 // Reply is what a [ReplyReader] has read.
 type Reply struct {
-	// Response holds content, stop reason and usage as far as they have come, and is nil
-	// if none of them has. The token counts are never negative.
+	// Response holds what has come of content, stop reason and usage. It is nil if nothing
+	// has. The token counts are never negative.
 	Response *model.Response
 
 	// Error is what the API reports: in an error response, or in the middle of a reply

@@ -25,8 +25,8 @@ type responsesReply struct {
 type outputItem struct {
 	outputItemJSON                 // as it was added
 	text           strings.Builder // of a message, of reasoning, or of a call's arguments
-	whole          []model.Block   // of the finished item
-	isWhole        bool
+	blocks         []model.Block   // of the finished item
+	isFinished     bool
 }
 
 func newResponsesReply() *responsesReply { return &responsesReply{items: map[int]*outputItem{}} }
@@ -94,8 +94,8 @@ func (r *responsesReply) addStreamEvent(e streamEvent) error {
 			item.text.WriteString(summarySeparator)
 		}
 	case "response.output_item.done":
-		whole, err := r.decodeOutputItem(event.Item)
-		r.items[event.OutputIndex] = &outputItem{whole: whole, isWhole: true}
+		blocks, err := r.decodeOutputItem(event.Item)
+		r.items[event.OutputIndex] = &outputItem{blocks: blocks, isFinished: true}
 		return err
 	case "response.completed", "response.incomplete", "response.failed":
 		r.done = true
@@ -186,11 +186,11 @@ func (r *responsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, 
 	case "reasoning":
 		return []model.Block{in.thinking(in.reasoningText())}, nil
 	default:
-		var foreign model.Block
-		if json.Unmarshal(text, &foreign) != nil {
+		var other model.Block
+		if json.Unmarshal(text, &other) != nil {
 			return nil, nil // without a type it says nothing
 		}
-		return []model.Block{foreign}, nil
+		return []model.Block{other}, nil
 	}
 }
 
@@ -213,12 +213,12 @@ func (in *outputItemJSON) reasoningText() string {
 	return strings.Join(texts, summarySeparator)
 }
 
-// blocks returns what has come of the item.
-func (i *outputItem) blocks() []model.Block {
+// arrived returns what has come of the item.
+func (i *outputItem) arrived() []model.Block {
 	text := i.text.String()
 	switch {
-	case i.isWhole:
-		return i.whole
+	case i.isFinished:
+		return i.blocks
 	case i.Type == "message" && text != "":
 		return []model.Block{model.Text(text)}
 	case i.Type == "reasoning" && text != "":
@@ -238,7 +238,7 @@ func (r *responsesReply) content() []model.Block {
 		return content
 	}
 	for _, index := range slices.Sorted(maps.Keys(r.items)) {
-		content = append(content, r.items[index].blocks()...)
+		content = append(content, r.items[index].arrived()...)
 	}
 	return content
 }

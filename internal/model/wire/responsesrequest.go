@@ -107,7 +107,7 @@ func (d *requestDecoder) addInputItem(place string, text json.RawMessage) error 
 		d.addReasoning(text)
 		return nil
 	default:
-		return d.addForeignItem(place, kind.Type, text)
+		return d.addOtherItem(place, kind.Type, text)
 	}
 	switch kind.Type {
 	case "function_call":
@@ -122,20 +122,20 @@ func (d *requestDecoder) addInputItem(place string, text json.RawMessage) error 
 	}
 }
 
-// addForeignItem adds an item of a type that cannot be translated, or returns an error.
-func (d *requestDecoder) addForeignItem(place, itemType string, text json.RawMessage) error {
+// addOtherItem adds an item of a type that cannot be translated, or returns an error.
+func (d *requestDecoder) addOtherItem(place, itemType string, text json.RawMessage) error {
 	if d.isStrict {
 		return untranslatable(place+".type", []byte(itemType))
 	}
-	var foreign model.Block
-	if err := json.Unmarshal(text, &foreign); err != nil {
+	var other model.Block
+	if err := json.Unmarshal(text, &other); err != nil {
 		return memberError(place, err)
 	}
 	role := model.RoleAssistant
 	if strings.HasSuffix(itemType, "_output") {
 		role = model.RoleUser
 	}
-	d.addToTurn(role, []model.Block{foreign})
+	d.addToTurn(role, []model.Block{other})
 	return nil
 }
 

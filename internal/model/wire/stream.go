@@ -105,11 +105,11 @@ func endsEarly(blockType string) bool {
 	return blockType == model.BlockText || blockType == model.BlockThinking
 }
 
-// end marks the block as ended. whole, which may be nil, is the block with all its fields.
-func (b *streamBlock) end(whole *model.Block) {
+// end marks the block as ended. with, which may be nil, is the block with all its fields.
+func (b *streamBlock) end(with *model.Block) {
 	b.hasEnded = true
-	if whole != nil {
-		b.block = *whole
+	if with != nil {
+		b.block = *with
 		b.block.Text, b.block.Thinking, b.block.Input = "", "", nil
 	}
 }
@@ -136,14 +136,14 @@ func (s *StreamEncoder) sendWaiting() {
 		if !b.hasEnded && (len(s.waiting) == 1 || !endsEarly(b.block.Type)) {
 			return
 		}
-		s.format.stopBlock(b.whole())
+		s.format.stopBlock(b.finished())
 		s.waiting = s.waiting[1:]
 		maps.DeleteFunc(s.open, func(_ int, open *streamBlock) bool { return open == b })
 	}
 }
 
-// whole returns the block with the text that was sent.
-func (b *streamBlock) whole() model.Block {
+// finished returns the block with the text that was sent.
+func (b *streamBlock) finished() model.Block {
 	out := b.block
 	switch out.Type {
 	case model.BlockText:
