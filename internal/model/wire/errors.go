@@ -130,12 +130,12 @@ func writeAPIError(w http.ResponseWriter, api API, err *model.APIError) {
 	if err.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatFloat(err.RetryAfter.Seconds(), 'f', -1, 64))
 	}
-	status := err.Status
-	if status < http.StatusBadRequest {
-		status = http.StatusBadGateway
+	known := *err
+	if known.Status < http.StatusBadRequest {
+		known.Status = http.StatusBadGateway
 	}
-	errorType, message := translateError(api, err)
-	WriteError(w, api, status, errorType, message)
+	errorType, message := translateError(api, &known)
+	WriteError(w, api, known.Status, errorType, message)
 }
 
 // translateError returns type and message with which this API reports an error of any API.
