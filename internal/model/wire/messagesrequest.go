@@ -52,22 +52,25 @@ func (d *requestDecoder) decodeMessages() error {
 	return d.checkToolChoice(in.ToolChoice)
 }
 
+// messagesTool is the JSON of a tool in a request to the Messages API.
+type messagesTool struct {
+	Type         string          `json:"type"` // "" is custom; the API runs tools of other types
+	Name         string          `json:"name"`
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"input_schema"`
+	CacheControl json.RawMessage `json:"cache_control"`
+}
+
 func (d *requestDecoder) addMessagesTool(place string, text json.RawMessage) error {
-	var kind struct {
-		Type string `json:"type"`
-	}
-	var tool model.Tool
-	if err := json.Unmarshal(text, &kind); err != nil {
-		return memberError(place, err)
-	}
-	if kind.Type != "" && kind.Type != "custom" {
-		return untranslatable(place+".type", []byte(kind.Type))
-	}
+	var tool messagesTool
 	if err := json.Unmarshal(text, &tool); err != nil {
 		return memberError(place, err)
 	}
+	if d.isStrict && tool.Type != "" && tool.Type != "custom" {
+		return untranslatable(place+".type", []byte(tool.Type))
+	}
 	d.addTool(tool.Name, tool.Description, tool.InputSchema)
-	d.out.Tools[len(d.out.Tools)-1].Cache = tool.Cache
+	d.out.Tools[len(d.out.Tools)-1].Cache = !isNull(tool.CacheControl)
 	return nil
 }
 
