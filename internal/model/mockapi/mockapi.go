@@ -28,8 +28,8 @@ const maxRequestBytes = 32 << 20
 // Server is an HTTP server that plays a script in the wire formats of two vendors, as
 // JSON or as an event stream: Anthropic's Messages API at POST /v1/messages, and OpenAI's
 // Chat Completions at POST /v1/chat/completions and Responses at POST /v1/responses. It
-// answers 401 without an API key, which only the first requires, and 400 to requests that
-// the real API rejects or the script does not expect. Texts are split into small events,
+// answers 401 without an API key (x-api-key or a bearer token), which only the first
+// requires, and 400 to requests that the real API rejects or the script does not expect. Texts are split into small events,
 // and packets inside characters, so that a client must join them. If a fault of the
 // script breaks the connection, ServeHTTP panics with [http.ErrAbortHandler], as handlers
 // do.
@@ -57,15 +57,15 @@ func (m *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := strconv.FormatInt(m.served.Add(1), 10)
 	w.Header().Set("Request-Id", "req_"+id)
 	api, known := wire.APIOfPath(r.URL.Path)
-	key := r.Header.Get("Authorization")
+	bearer := r.Header.Get("Authorization")
 	switch {
 	case !known:
 		m.sendError(w, wire.Messages, http.StatusNotFound, "not found: "+r.URL.Path)
 	case r.Method != http.MethodPost:
 		m.sendError(w, api, http.StatusMethodNotAllowed, "the method must be POST")
-	case api == wire.Messages && r.Header.Get("X-Api-Key") == "":
+	case api == wire.Messages && r.Header.Get("X-Api-Key") == "" && bearer == "":
 		m.sendError(w, api, http.StatusUnauthorized, "x-api-key header is required")
-	case api != wire.Messages && key != "" && !strings.HasPrefix(key, "Bearer "):
+	case bearer != "" && !strings.HasPrefix(bearer, "Bearer "):
 		m.sendError(w, api, http.StatusUnauthorized, "the Authorization header must be a Bearer token")
 	default:
 		m.serveCall(w, r, api, id)

@@ -31,14 +31,13 @@ func (d *requestDecoder) decodeMessages() error {
 	if d.isStrict && !isNull(in.OutputConfig.Format) {
 		return untranslatable("output_config.format", nil)
 	}
-	system, err := model.ParseContent(in.System)
-	if err == nil {
-		err = d.checkBlocks("system", system)
+	var err error
+	if d.out.System, err = model.ParseContent(in.System); err != nil {
+		return memberError("system", err)
 	}
-	if err != nil {
-		return fmt.Errorf("system: %w", err)
+	if err := d.checkBlocks("system", d.out.System); err != nil {
+		return err
 	}
-	d.out.System = system
 	for i, tool := range in.Tools {
 		if err := d.addMessagesTool(fmt.Sprintf("tools.%d", i), tool); err != nil {
 			return err
