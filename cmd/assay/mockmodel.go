@@ -19,8 +19,9 @@ func (p *cli) newMockModelCommand() *cobra.Command {
 		Use:   "mockmodel --script FILE",
 		Short: "Serve a scripted model on loopback",
 		Long: `Serve the replies of a script, streamed or not, like the Messages API
-(POST /v1/messages) and Chat Completions (POST /v1/chat/completions), and answer
-400 to requests that the real API refuses. The first line on stdout is the address.
+(POST /v1/messages), Chat Completions (POST /v1/chat/completions) and Responses
+(POST /v1/responses), and answer 400 to requests that the real API refuses. The
+first line on stdout is the address.
 
 Exit status: 0 ended by a signal, 2 bad usage or script, 3 it could not serve.`,
 		Example: `  assay mockmodel --script turns.jsonl --addr 127.0.0.1:8080 &

@@ -226,16 +226,9 @@ func checkChatText(content json.RawMessage) error {
 // checkChatContent returns an error unless content is null, a string or a list of parts of
 // these types that is not empty.
 func checkChatContent(content json.RawMessage, types ...string) error {
-	var text string
-	if isNull(content) || json.Unmarshal(content, &text) == nil {
-		return nil
-	}
-	var parts []chatPartBody
-	if err := json.Unmarshal(content, &parts); err != nil {
-		return fmt.Errorf("content: must be a string or a list of parts: %w", err)
-	}
-	if len(parts) == 0 {
-		return errors.New("content: must not be empty")
+	parts, err := parseContentParts[chatPartBody](content)
+	if err != nil {
+		return fmt.Errorf("content: %w", err)
 	}
 	for i, p := range parts {
 		if !slices.Contains(types, p.Type) {
@@ -252,6 +245,23 @@ func checkChatContent(content json.RawMessage, types ...string) error {
 		}
 	}
 	return nil
+}
+
+// parseContentParts returns the parts of content, or none if it is null or a string.
+// Anything else, and an empty list, is an error.
+func parseContentParts[Part any](content json.RawMessage) ([]Part, error) {
+	var text string
+	if isNull(content) || json.Unmarshal(content, &text) == nil {
+		return nil, nil
+	}
+	var parts []Part
+	if err := json.Unmarshal(content, &parts); err != nil {
+		return nil, fmt.Errorf("must be a string or a list of parts: %w", err)
+	}
+	if len(parts) == 0 {
+		return nil, errors.New("must not be empty")
+	}
+	return parts, nil
 }
 
 // checkImageURL returns an error for a data URL that is not an image in base64. Other URLs

@@ -58,6 +58,13 @@ func TestErrorsForMissingAPIKeyAndWrongPath(t *testing.T) {
 	status, text := postMessageRequest(t, mock, `{}`, func(r *http.Request) { r.Header.Del("X-Api-Key") })
 	require.Equal(t, http.StatusUnauthorized, status)
 	require.JSONEq(t, `{"type":"error","error":{"type":"authentication_error","message":"x-api-key header is required"}}`, text)
+	withToken := func(token string) (int, string) {
+		return postMessageRequest(t, mock, `{}`, func(r *http.Request) { r.Header.Del("X-Api-Key"); r.Header.Set("Authorization", token) })
+	}
+	status, _ = withToken("Bearer k") // as the newer SDKs of Anthropic send a key
+	require.Equal(t, http.StatusBadRequest, status)
+	status, _ = withToken("k")
+	require.Equal(t, http.StatusUnauthorized, status)
 	status, _ = postMessageRequest(t, mock, `{}`, func(r *http.Request) { r.URL.Path = "/v1/complete" })
 	require.Equal(t, http.StatusNotFound, status)
 	status, _ = postMessageRequest(t, mock, `{}`, func(r *http.Request) { r.Method = http.MethodGet })

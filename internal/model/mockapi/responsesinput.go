@@ -164,16 +164,9 @@ func (c *inputChecker) checkReasoning(item inputItem) error {
 // checkInputContent returns an error unless content is a string or a list of parts of these
 // types that is not empty.
 func checkInputContent(place string, content json.RawMessage, types ...string) error {
-	var text string
-	if json.Unmarshal(content, &text) == nil {
-		return nil
-	}
-	var parts []inputPart
-	if err := json.Unmarshal(content, &parts); err != nil {
-		return fmt.Errorf("%s: must be a string or a list of parts: %w", place, err)
-	}
-	if len(parts) == 0 {
-		return fmt.Errorf("%s: must not be empty", place)
+	parts, err := parseContentParts[inputPart](content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
 	}
 	for i, part := range parts {
 		switch {

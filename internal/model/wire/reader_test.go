@@ -222,7 +222,7 @@ func TestReaderOfErrorResponses(t *testing.T) {
 		status int
 		body   string
 		want   model.APIError
-		whole  bool
+		isJSON bool
 	}{
 		"Messages":       {wire.Messages, 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, model.APIError{Provider: "anthropic", Status: 529, Type: "overloaded_error", Message: "Overloaded"}, true},
 		"chat":           {wire.Chat, 429, `{"error":{"message":"Slow","type":"requests","code":"rate_limit_exceeded"}}`, model.APIError{Provider: "openai", Status: 429, Type: "rate_limit_exceeded", Message: "Slow"}, true},
@@ -238,7 +238,7 @@ func TestReaderOfErrorResponses(t *testing.T) {
 			for _, sizes := range [][]int{nil, {1}} {
 				got := readResponse(c.api, c.status, c.body, sizes...)
 				require.Equal(t, &c.want, got.Error)
-				require.Equal(t, c.whole, got.IsComplete)
+				require.Equal(t, c.isJSON, got.IsComplete)
 				require.NoError(t, got.Err)
 				require.Nil(t, got.Response)
 			}
@@ -293,9 +293,9 @@ func TestReaderOfEveryPrefix(t *testing.T) {
 	for _, api := range apis() {
 		for _, isStreamed := range []bool{true, false} {
 			body := mockReply(t, api, line, isStreamed)
-			whole := readBody(api, body)
-			require.True(t, whole.IsComplete)
-			require.Equal(t, int64(5), whole.Response.Usage.OutputTokens)
+			want := readBody(api, body)
+			require.True(t, want.IsComplete)
+			require.Equal(t, int64(5), want.Response.Usage.OutputTokens)
 			r := wire.NewReplyReader(api, http.StatusOK, "")
 			complete := 0
 			for i := range len(body) {
@@ -311,7 +311,7 @@ func TestReaderOfEveryPrefix(t *testing.T) {
 					require.Truef(t, strings.HasPrefix("some tëxt, 数据 🧪", model.ReplyText(got.Response.Content)), "%q", got.Response.Content)
 				}
 			}
-			requireSameReply(t, whole, r.Reply(), string(api))
+			requireSameReply(t, want, r.Reply(), string(api))
 			require.LessOrEqual(t, complete, 400, "complete long before the end") // usage and [DONE] follow
 		}
 	}

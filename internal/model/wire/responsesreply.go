@@ -187,8 +187,9 @@ func (r *responsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, 
 		return []model.Block{in.thinking(in.reasoningText())}, nil
 	default:
 		var other model.Block
-		if json.Unmarshal(text, &other) != nil {
-			return nil, nil // without a type it says nothing
+		_ = json.Unmarshal(text, &other) // it stays empty if the item has no type
+		if other.Type == "" {
+			return nil, nil
 		}
 		return []model.Block{other}, nil
 	}

@@ -56,18 +56,17 @@ func encodeResponse(head Head, resp *model.Response) []byte {
 // outputItemID returns the id of the output item for a block, or "" if the API has no item
 // for it.
 func outputItemID(head Head, b model.Block, index int) string {
-	prefix := ""
+	suffix := "_" + head.ID + "_" + strconv.Itoa(index)
 	switch b.Type {
 	case model.BlockText:
-		prefix = "msg_"
+		return "msg" + suffix
 	case model.BlockToolUse:
-		prefix = "fc_"
+		return "fc" + suffix
 	case model.BlockThinking, model.BlockRedactedThinking:
-		prefix = "rs_"
+		return "rs" + suffix
 	default:
 		return ""
 	}
-	return prefix + head.ID + "_" + strconv.Itoa(index)
 }
 
 // newOutputItem returns the output item for a whole block.

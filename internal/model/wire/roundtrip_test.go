@@ -17,13 +17,11 @@ import (
 
 // minimalRequest returns the body of a short request to the API.
 func minimalRequest(api wire.API, isStreamed bool) string {
-	body := `{"model":"m","input":"hi"`
-	switch api {
-	case wire.Messages:
-		body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]`
-	case wire.Chat:
-		body = `{"model":"m","messages":[{"role":"user","content":"hi"}]`
-	}
+	body := map[wire.API]string{
+		wire.Messages:  `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]`,
+		wire.Chat:      `{"model":"m","messages":[{"role":"user","content":"hi"}]`,
+		wire.Responses: `{"model":"m","input":"hi"`,
+	}[api]
 	if isStreamed {
 		body += `,"stream":true`
 	}

@@ -23,8 +23,10 @@ func newStreamWriter(w http.ResponseWriter, api wire.API) *wire.ReplyWriter {
 // name comes late, and redacted thinking.
 func mixedDeltas() ([]model.Delta, *model.Response) {
 	content := []model.Block{
-		{Type: "thinking", Thinking: "hm"}, model.Text("one two three"), model.ToolUse("a", "f", []byte(`{"x":1}`)),
-		model.ToolUse("b", "g", []byte(`{"y":2}`)), model.ToolUse("c", "late", []byte(`{}`)), {Type: "redacted_thinking", Data: "eHg="},
+		{Type: "thinking", Thinking: "hm"},
+		model.Text("one two three"), model.ToolUse("a", "f", []byte(`{"x":1}`)),
+		model.ToolUse("b", "g", []byte(`{"y":2}`)), model.ToolUse("c", "late", []byte(`{}`)),
+		{Type: "redacted_thinking", Data: "eHg="},
 	}
 	start := func(i int, name string) model.Delta {
 		return model.Delta{Kind: model.DeltaStart, Index: i, Type: content[i].Type, ID: content[i].ID, Name: name}
