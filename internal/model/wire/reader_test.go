@@ -251,30 +251,29 @@ func TestReaderLimits(t *testing.T) {
 	t.Parallel()
 	long := []byte(strings.Repeat("x", 1<<20))
 	for name, c := range map[string]struct {
+		api          wire.API
 		begin, piece string
 		mebibytes    int
 	}{
-		"a line":      {`data: {"x":"`, string(long), 16},
-		"of comments": {"", ":" + string(long[2:]) + "\n", 65},
-		"of JSON":     {`{"x":"`, string(long), 64},
+		"a line":      {wire.Messages, `data: {"x":"`, string(long), 16},
+		"of comments": {wire.Chat, "", ":" + string(long[2:]) + "\n", 65},
+		"of JSON":     {wire.Responses, `{"x":"`, string(long), 64},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, api := range apis() {
-				r := wire.NewReplyReader(api, http.StatusOK, "")
-				_, _ = r.Write([]byte(c.begin))
-				for range c.mebibytes - 1 {
-					_, _ = r.Write([]byte(c.piece))
-				}
-				require.NoError(t, r.Reply().Err)
-				for range 3 {
-					n, err := r.Write([]byte(c.piece))
-					require.NoError(t, err)
-					require.Equal(t, len(c.piece), n)
-				}
-				require.ErrorIs(t, r.Reply().Err, endpoint.ErrAnswerTooLong)
-				require.False(t, r.Reply().IsComplete)
+			r := wire.NewReplyReader(c.api, http.StatusOK, "")
+			_, _ = r.Write([]byte(c.begin))
+			for range c.mebibytes - 1 {
+				_, _ = r.Write([]byte(c.piece))
 			}
+			require.NoError(t, r.Reply().Err)
+			for range 3 {
+				n, err := r.Write([]byte(c.piece))
+				require.NoError(t, err)
+				require.Equal(t, len(c.piece), n)
+			}
+			require.ErrorIs(t, r.Reply().Err, endpoint.ErrAnswerTooLong)
+			require.False(t, r.Reply().IsComplete)
 		})
 	}
 	refusal := wire.NewReplyReader(wire.Chat, http.StatusBadRequest, "")

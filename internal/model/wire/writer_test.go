@@ -4,11 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"assay/internal/model"
 	"assay/internal/model/wire"
@@ -255,4 +257,57 @@ func TestWriteModelList(t *testing.T) {
 	wire.WriteModelList(w, "anthropic", nil)
 	require.JSONEq(t, `{"data":[],"first_id":null,"has_more":false,"last_id":null}`, w.Body.String())
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+}
+
+// In whatever order the pieces of a text, of thinking and of tool calls come, all of them
+// arrive, and the blocks come one after the other.
+func TestDeltasInAnyOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		kinds := rapid.Permutation([]string{"text", "thinking", "tool_use", "tool_use", "tool_use"}).Draw(rt, "kinds")
+		var content []model.Block
+		texts := make([][]rune, len(kinds)) // what has not come yet
+		for i, kind := range kinds {
+			text := rapid.StringMatching(`[a-zé🧪]{0,12}`).Draw(rt, "text")
+			b := map[string]model.Block{
+				"text": model.Text(text), "thinking": {Type: "thinking", Thinking: text},
+				"tool_use": model.ToolUse(string(rune('a'+i)), "f", []byte(`{"x":"`+text+`"}`)),
+			}[kind]
+			content = append(content, b)
+			texts[i] = []rune(b.Text + b.Thinking + string(b.Input))
+		}
+		w := httptest.NewRecorder()
+		api := rapid.SampledFrom(apis()).Draw(rt, "api")
+		writer := newStreamWriter(w, api)
+		for started := 0; started < len(kinds) || slices.ContainsFunc(texts, func(r []rune) bool { return len(r) > 0 }); {
+			if i := started; i < len(kinds) && rapid.Bool().Draw(rt, "start") {
+				writer.WriteDelta(model.Delta{Kind: model.DeltaStart, Index: i, Type: kinds[i], ID: content[i].ID, Name: content[i].Name})
+				started++
+			}
+			if started == 0 {
+				continue
+			}
+			i := rapid.IntRange(0, started-1).Draw(rt, "block")
+			n := rapid.IntRange(0, len(texts[i])).Draw(rt, "piece")
+			writer.WriteDelta(model.Delta{Kind: model.DeltaText, Index: i, Type: kinds[i], Text: string(texts[i][:n])})
+			texts[i] = texts[i][n:]
+		}
+		for i, b := range content {
+			if rapid.Bool().Draw(rt, "stop") {
+				writer.WriteDelta(model.Delta{Kind: model.DeltaStop, Index: i, Type: b.Type, Block: &b})
+			}
+		}
+		require.NoError(rt, writer.Finish(&model.Response{Content: content, StopReason: model.StopToolUse}))
+		got := readBody(api, w.Body.String())
+		require.True(rt, got.IsComplete)
+		var text, thinking string
+		for _, b := range got.Response.Content {
+			text, thinking = text+b.Text, thinking+b.Thinking
+		}
+		for _, b := range content {
+			text, thinking = strings.TrimPrefix(text, b.Text), strings.TrimPrefix(thinking, b.Thinking)
+		}
+		require.Empty(rt, text+thinking)
+		require.Equal(rt, model.ToolUses(content), model.ToolUses(got.Response.Content))
+	})
 }
