@@ -85,7 +85,7 @@ func (r *responsesReply) addStreamEvent(e streamEvent) error {
 	case "response.output_item.added":
 		item := &outputItem{}
 		r.items[event.OutputIndex] = item
-		return decodeLeniently(event.Item, &item.outputItemJSON)
+		_ = json.Unmarshal(event.Item, &item.outputItemJSON) // it stays empty if it says nothing
 	case "response.output_text.delta", "response.refusal.delta", "response.function_call_arguments.delta",
 		"response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		r.extendItem(event)
@@ -122,6 +122,9 @@ func (r *responsesReply) extendItem(e responsesEvent) {
 // addWhole adds a response: the body of one that is not streamed, or the response in the
 // last event of a stream.
 func (r *responsesReply) addWhole(body []byte) error {
+	if isNull(body) {
+		return nil // an event that says no more than that the response has ended
+	}
 	var in responseJSON
 	if err := decodeLeniently(body, &in); err != nil {
 		return err
@@ -169,6 +172,9 @@ func (r *responsesReply) stopReason(in *responseJSON) model.StopReason {
 
 // decodeOutputItem converts an item of a response's output to blocks.
 func (r *responsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, error) {
+	if isNull(text) {
+		return nil, nil
+	}
 	var in outputItemJSON
 	if err := decodeLeniently(text, &in); err != nil {
 		return nil, err

@@ -4,8 +4,9 @@
 // [ReadEnvelope], [WithModel] and [WithUsage] are for a proxy that forwards requests
 // unchanged, and [ReplyReader] reads a reply while its bytes pass through. [DecodeRequest]
 // and [ReplyWriter] are for a server: they convert between an API and what a
-// [model.Client] takes and returns. The formats of all three APIs are written and read
-// only here; what a vendor's client does besides is in the packages anthropic and openai.
+// [model.Client] takes and returns. The replies of all three APIs are written and read only
+// here: the vendors' clients build their replies with [MessagesReply] and [ChatReply], and
+// mockapi sends its scripts with [StreamEncoder] and [EncodeReply].
 package wire
 
 // API is the format in which a client calls a model.
