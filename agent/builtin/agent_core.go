@@ -46,6 +46,9 @@ func (c *AgentCore) applySessionSettings(message protocol.AgentInit) error {
 	if err != nil {
 		return err
 	}
+	if c.Config.IsBehindGateway {
+		limits.WallTimeout = 0 // the server does not count waits for the model
+	}
 	c.Notebook.limits = limits
 	c.sessionID, c.EvalMode = strconv.Itoa(message.SessionID), message.EvalMode
 	if message.Language != "" {

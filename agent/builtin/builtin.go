@@ -36,8 +36,7 @@
 //
 // [Agent.Run] starts four goroutines: the reader, the job queue's worker, one that
 // stops cells whose creation was given up, and one that closes the connection when
-// the context ends. The worker adds one per job that is under way. Timers of
-// [time.AfterFunc] report waits for a model slot. Run returns after all of them
+// the context ends. The worker adds one per job that is under way.  Run returns after all of them
 // have ended.
 package builtin
 
@@ -63,6 +62,10 @@ type Config struct {
 	Name         string       // name of the agent in its system prompt; "" means Eva
 	Limits       Limits
 
+	// IsBehindGateway says that calls of the model go through the server, which enforces the limits on cost and on
+	// wall-clock time.
+	IsBehindGateway bool
+
 	Stderr  io.Writer        // gets a line "[agent] -> ACTION TX_ID" per action; nil discards
 	Log     *slog.Logger     // nil discards
 	Clock   func() time.Time // nil means time.Now
@@ -75,11 +78,6 @@ type Config struct {
 	// Jitter returns a random number from 0 to 1 by which the delay before a retry
 	// is multiplied. nil means rand.Float64.
 	Jitter func() float64
-
-	// AcquireModelSlot blocks until a call of the model may be made. Its error is
-	// the cause of the context if that ends first. release is called after the
-	// call. nil lets every call through at once.
-	AcquireModelSlot func(context.Context) (release func(), err error)
 }
 
 func (c Config) withDefaults() Config {

@@ -212,19 +212,11 @@ func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model
 	}
 }
 
-// callModelOnce acquires a model slot, calls the model once, and streams the reply to the
-// server while it arrives. It does not retry. The error is a [*silentModelError] if the model was
-// silent when the time of the attempt was over.
+// callModelOnce calls the model once, and streams the reply to the server while it arrives. It does
+// not retry.
 func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*model.Response, error) {
-	release, err := c.acquireModelSlot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer release()
 	stream := c.streamer.tryStart()
-	ctx, silence := c.watchSilence(ctx)
-	defer silence.stop()
-	reply, err := c.Config.Model.Complete(ctx, req, silence.wrap(stream.sendDelta))
+	reply, err := c.Config.Model.Complete(ctx, req, stream.sendDelta)
 	stream.finish(err)
 	return reply, err
 }

@@ -19,6 +19,8 @@ type usageTracker struct {
 	modelName string
 	modelCard *model.ModelCard // nil if price and context size of the model are not known
 
+	isBehindGateway bool // Config.IsBehindGateway
+
 	sendMu sync.Mutex // held while a sum is computed and sent, so that sums arrive in order
 
 	mu          sync.Mutex
@@ -48,7 +50,7 @@ type limitPeriod struct {
 func newUsageTracker(cfg Config, server *serverConn, notebook *NotebookClient) *usageTracker {
 	t := &usageTracker{
 		clock: cfg.Clock, server: server, notebook: notebook, modelName: cfg.ModelName,
-		period: limitPeriod{since: cfg.Clock()},
+		period: limitPeriod{since: cfg.Clock()}, isBehindGateway: cfg.IsBehindGateway,
 	}
 	if !cfg.PriceUnknown {
 		t.modelCard = model.FindModelCard(cfg.ModelName)
@@ -62,7 +64,7 @@ func (t *usageTracker) resetLimits() {
 	t.mu.Lock()
 	t.period = limitPeriod{}
 	t.mu.Unlock()
-	if usd := t.notebook.limits.MaxCostUSD; usd > 0 && t.modelName != "" && t.modelCard == nil {
+	if usd := t.notebook.limits.MaxCostUSD; usd > 0 && t.modelName != "" && t.modelCard == nil && !t.isBehindGateway {
 		t.server.sendError(fmt.Sprintf("the cost limit of %g USD is not enforced: the price of %q is not known", usd, t.modelName), false)
 	}
 }

@@ -22,17 +22,16 @@ import (
 type agentSandboxFlags struct {
 	isOn       optionalBoolFlag
 	isDefault  bool   // without --sandbox-agent a foreign agent is confined
-	network    string // on, loopback or off
+	network    string // on, loopback or off; "" means off if models are reached through the gateway, else on
 	readPaths  []string
 	writePaths []string
 	home       string // folder whose content HOME has at the start; "" means an empty HOME
 }
 
 func (f *agentSandboxFlags) add(flags *pflag.FlagSet) {
-	f.network = string(sandbox.NetworkOn)
 	flags.Var(&f.isOn, "sandbox-agent", "confine a foreign agent to its working folder and its program's")
 	flags.Lookup("sandbox-agent").NoOptDefVal = "true"
-	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "agent-network", "network of a confined agent: `on|loopback|off`")
+	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "agent-network", "network of a confined agent: `on|loopback|off` (default off, which leaves it its models; with --gateway off: on)")
 	flags.StringArrayVar(&f.readPaths, "agent-read", nil, "`path` that a confined agent may read too (repeatable)")
 	flags.StringArrayVar(&f.writePaths, "agent-write", nil, "`path` that a confined agent may read and write too (repeatable)")
 	flags.StringVar(&f.home, "agent-home", "", "`folder` that is copied to the private HOME of a confined agent, such as one with its settings")
@@ -52,7 +51,7 @@ func (f *agentSandboxFlags) check(isForeign, isSandboxOn bool) error {
 		return errors.New("--sandbox-agent confines by the same means as --sandbox, which is off")
 	case f.isOn.or(false) && !isForeign:
 		return errors.New("--sandbox-agent is for a foreign agent: the built-in ones run no code")
-	case !isConfined && (len(f.readPaths) > 0 || len(f.writePaths) > 0 || f.home != "" || f.network != string(sandbox.NetworkOn)):
+	case !isConfined && (len(f.readPaths) > 0 || len(f.writePaths) > 0 || f.home != "" || f.network != ""):
 		return errors.New("--agent-network, --agent-read, --agent-write and --agent-home are for a confined agent: see --sandbox-agent")
 	}
 	for name, paths := range map[string][]string{"--agent-read": f.readPaths, "--agent-write": f.writePaths} {
@@ -84,12 +83,24 @@ func (f *kernelAndAgentFlags) confinesAgent() bool {
 func (h *kernelAndAgentHost) agentSandboxRules() sandbox.Rules {
 	f := h.flags.agentSandbox
 	rules := h.flags.sandbox.newRules(f.readPaths)
-	rules.Network, rules.WritePaths = sandbox.Network(f.network), absolutePaths(f.writePaths)
+	rules.Network, rules.WritePaths = h.agentNetwork(), absolutePaths(f.writePaths)
 	rules.ReadPaths = slices.Concat(rules.ReadPaths, commandReadPaths(h.agentCommand), h.agentReadPaths)
 	if _, ok := h.flags.mcpClientCommand(); ok { // the agent is this program, and its client connects to a Unix socket
 		rules.ReadPaths, rules.AllowUnixSockets = append(rules.ReadPaths, h.p.self), true
 	}
 	return rules
+}
+
+// agentNetwork returns the network of a confined agent.
+func (h *kernelAndAgentHost) agentNetwork() sandbox.Network {
+	switch network := sandbox.Network(h.flags.agentSandbox.network); {
+	case network != "":
+		return network
+	case h.gateway != nil:
+		return sandbox.NetworkOff
+	default:
+		return sandbox.NetworkOn
+	}
 }
 
 // resolveAgentProgram replaces a version manager's shim of Python in a confined agent's command by the interpreter,

@@ -16,7 +16,6 @@ import (
 	"assay/agent/builtin/blocks"
 	"assay/agent/builtin/ticks"
 	"assay/agent/builtin/tools"
-	"assay/internal/limiter"
 	"assay/internal/model"
 	modelopen "assay/internal/model/open"
 	"assay/internal/model/openai"
@@ -32,7 +31,7 @@ type builtinAgentFlags struct {
 	memoryDir, skillsDir, stateDir string
 	maxEvalIters                   int
 	record                         string // file for recorded model calls; "" records none
-	limiterSocket                  string // of --turnstile; "" does not limit model calls
+	isPriceUnknown                 bool   // behind the gateway: the price of the model is not that of its vendor
 }
 
 func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
@@ -45,8 +44,8 @@ func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.skillsDir, "skills-dir", "", "with --strategy ticks: `folder` with one folder for each skill (default: no skills)")
 	flags.StringVar(&f.stateDir, "state-dir", "", "with --strategy ticks: `folder` for the agent's state, outside the sandbox (default: state is not kept)")
 	flags.StringVar(&f.record, "record", "", "`file` to record model calls in, one JSON line each, for --model replay:FILE (default: calls are not recorded)")
-	flags.StringVar(&f.limiterSocket, "turnstile", "", "Unix `socket` of the limiter that admits model calls")
-	_ = flags.MarkHidden("turnstile") // the server sets it for --max-model-calls; the flag exists
+	flags.BoolVar(&f.isPriceUnknown, "price-unknown", false, "the price of the model is not that of its vendor")
+	_ = flags.MarkHidden("price-unknown") // the server sets it; the flag exists
 }
 
 // arguments returns the flags as arguments for the agent's process.
@@ -54,6 +53,9 @@ func (f *builtinAgentFlags) arguments() []string {
 	args := []string{"--model", f.model, "--strategy", f.strategy, "--name", f.name, "--max-eval-iters", strconv.Itoa(f.maxEvalIters)}
 	for _, arg := range f.modelArgs {
 		args = append(args, "--model-arg", arg)
+	}
+	if f.isPriceUnknown {
+		args = append(args, "--price-unknown")
 	}
 	for _, flag := range f.pathFlags() {
 		if *flag.path != "" {
@@ -75,7 +77,6 @@ func (f *builtinAgentFlags) pathFlags() []pathFlag {
 		{"skills-dir", &f.skillsDir},
 		{"state-dir", &f.stateDir},
 		{"record", &f.record},
-		{"turnstile", &f.limiterSocket},
 	}
 }
 
@@ -106,14 +107,13 @@ func (f *builtinAgentFlags) config(p *cli) (builtin.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	cfg.Params, cfg.PriceUnknown = params, openai.IsThirdParty(f.model, options.BaseURL)
+	_, cfg.IsBehindGateway = p.getenv("ASSAY_GATEWAY")
+	cfg.Params, cfg.PriceUnknown = params, f.isPriceUnknown || !cfg.IsBehindGateway && openai.IsThirdParty(f.model, options.BaseURL)
 	if cfg.Model, err = modelopen.Open(f.model, options); err != nil {
 		return cfg, err
 	}
 	if replayer, ok := cfg.Model.(*replay.Replayer); ok {
 		configureReplay(&cfg, replayer)
-	} else if f.limiterSocket != "" {
-		cfg.AcquireModelSlot = func(ctx context.Context) (func(), error) { return limiter.AcquireSlot(ctx, f.limiterSocket) }
 	}
 	return cfg, nil
 }

@@ -19,7 +19,6 @@ import (
 	"assay/cmd/assay/internal/exit"
 	"assay/eval/attempt"
 	"assay/eval/runs"
-	"assay/internal/limiter"
 	"assay/internal/peers"
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
@@ -40,7 +39,7 @@ type kernelAndAgentFlags struct {
 	sandbox        sandboxFlags
 	agentSandbox   agentSandboxFlags
 	pool           poolFlags
-	maxModelCalls  int // in flight; 0 means no limit
+	gateway        gatewayFlags
 	data           []string
 }
 
@@ -60,7 +59,7 @@ func (f *kernelAndAgentFlags) add(cmd *cobra.Command) {
 	f.sandbox.add(flags)
 	f.agentSandbox.add(flags)
 	f.pool.add(flags)
-	flags.IntVar(&f.maxModelCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all built-in agents; 0 is no limit")
+	f.gateway.add(flags)
 }
 
 // addSome adds only the flags with these names. The others have their defaults.
@@ -74,14 +73,14 @@ func (f *kernelAndAgentFlags) addSome(cmd *cobra.Command, names ...string) {
 
 // kernelAndAgentHost starts kernels and agents with the flags of a command. Its creator must close it.
 type kernelAndAgentHost struct {
-	flags        *kernelAndAgentFlags
-	p            *cli
-	supervisor   *subprocess.Supervisor
-	sandboxes    sandboxes
-	kernel       selectedKernel
-	pool         *kernel.Pool     // nil if kernels start cold
-	modelLimiter *limiter.Limiter // of model calls; nil if there is no limit
-	secret       string           // part of the names of sockets that code in a kernel must not find
+	flags      *kernelAndAgentFlags
+	p          *cli
+	supervisor *subprocess.Supervisor
+	sandboxes  sandboxes
+	kernel     selectedKernel
+	pool       *kernel.Pool  // nil if kernels start cold
+	gateway    *modelGateway // for the agents' calls of models; nil: they call their models themselves
+	secret     string        // part of the names of sockets that code in a kernel must not find
 
 	agentCommand   []string // of a foreign agent, or of an MCP client
 	agentReadPaths []string // folders of Python's libraries that the environment names
@@ -132,8 +131,7 @@ func (h *kernelAndAgentHost) agentOnlyPath(name string) string {
 // agentsDir returns the folder with the private folders of the agents.
 func (h *kernelAndAgentHost) agentsDir() string { return h.agentOnlyPath("agents") }
 
-// prepare finds the kernel, prepares its sandbox, and starts the model limiter and the
-// pool.
+// prepare finds the kernel, prepares its sandbox, and starts the pool.
 func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 	if err := h.findKernel(ctx); err != nil {
 		return err
@@ -145,9 +143,6 @@ func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 	if h.sandboxes, err = h.prepareSandboxes(ctx); err != nil {
 		return err
 	}
-	if err := h.startLimiter(); err != nil {
-		return exit.BrokenError(err)
-	}
 	if err := h.startPool(ctx); err != nil {
 		return exit.BrokenError(err)
 	}
@@ -157,7 +152,7 @@ func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 // checkFlags rejects invalid flags before anything is started.
 func (h *kernelAndAgentHost) checkFlags() (err error) {
 	isForeign := h.flags.hasForeignAgent()
-	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(), h.flags.agentSandbox.check(isForeign, h.flags.sandbox.isOn), h.flags.pool.check(h.flags.kernel), h.flags.checkModelCalls()} {
+	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(), h.flags.agentSandbox.check(isForeign, h.flags.sandbox.isOn), h.flags.pool.check(h.flags.kernel), h.flags.gateway.check(), h.flags.checkModelCalls()} {
 		if err != nil {
 			return err
 		}
@@ -170,18 +165,29 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 	case f.maxStdioBytes == 0 || f.maxStdioBytes < -1:
 		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.maxStdioBytes)
 	}
-	if line, ok := h.flags.mcpClientCommand(); ok {
-		return h.parseMCPClientCommand(line)
+	switch line, isMCP := h.flags.mcpClientCommand(); {
+	case isMCP:
+		err = h.parseMCPClientCommand(line)
+	default:
+		err = h.checkAgent()
 	}
+	if err == nil {
+		h.gateway, err = h.newModelGateway()
+	}
+	return err
+}
+
+// checkAgent rejects an invalid --agent that is no MCP client.
+func (h *kernelAndAgentHost) checkAgent() (err error) {
 	switch h.flags.agent {
 	case "oracle", "noop":
 		return nil
 	case "builtin":
-		return h.checkBuiltinAgent(&h.flags.builtin)
+		err = h.checkBuiltinAgent(&h.flags.builtin)
 	default:
 		h.agentCommand, err = parseCommandLine("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
-		return err
 	}
+	return err
 }
 
 // hasForeignAgent reports whether the agent is a program that does not come with Assay, and is started
@@ -235,7 +241,11 @@ func (h *kernelAndAgentHost) agentConfig(solution string) (agent.Config, error) 
 		}
 		cfg.Command = []string{h.p.self, "agent", "--model", "oracle", "--solution", solution}
 	case "builtin":
-		cfg.Command = append([]string{h.p.self, "agent"}, h.flags.builtin.arguments()...)
+		arguments := h.flags.builtin.arguments()
+		if h.gateway != nil {
+			arguments = h.gateway.builtinArguments(&h.flags.builtin)
+		}
+		cfg.Command = append([]string{h.p.self, "agent"}, arguments...)
 		cfg.Command = append(cfg.Command, h.p.redactArguments()...)
 	default:
 		cfg.Command, cfg.Sandbox, cfg.PrivateRoot, cfg.HomeSeed = h.agentCommand, h.sandboxes.agent, h.agentsDir(), h.flags.agentSandbox.home
@@ -257,12 +267,16 @@ func (h *kernelAndAgentHost) attemptConfig() (attempt.Config, error) {
 			return attempt.Config{}, exit.BrokenError(err)
 		}
 	}
-	return attempt.Config{
+	cfg := attempt.Config{
 		SolutionsDir: solutionsDir,
 		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
 		IgnoreCaseNetwork: h.flags.sandbox.network != "",
 		LimitOverrides:    h.limitOverrides(), OpenJudge: h.p.openJudge, Redactor: h.p.redactor, Log: h.p.newLogger(),
-	}, nil
+	}
+	if h.gateway != nil {
+		cfg.OpenModels = h.gateway.open
+	}
+	return cfg, nil
 }
 
 // sandboxRoot returns the absolute path of the folder for working folders, and creates it
@@ -303,7 +317,8 @@ func (h *kernelAndAgentHost) limitOverrides() runs.Limits {
 	return h.flags.sandbox.withDiskLimit(h.flags.limits.overrides())
 }
 
-// close stops the pool and the model limiter, and then everything that is still running.
+// close stops the pool, and then everything that is still running.
 func (h *kernelAndAgentHost) close() error {
-	return errors.Join(h.closePool(), h.closeLimiter(), h.supervisor.Close())
+	h.gateway.close()
+	return errors.Join(h.closePool(), h.supervisor.Close())
 }

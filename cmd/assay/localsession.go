@@ -64,12 +64,16 @@ func (h *kernelAndAgentHost) startLocalSession(ctx context.Context, id, outDir s
 	if err != nil {
 		return nil, err
 	}
-	return localsession.Start(ctx, h.supervisor, session.Config{
+	cfg := session.Config{
 		ID: id, Environ: p.environ, WorkdirRoot: root, MaxDiskBytes: int64(f.sandbox.disk),
 		Kernel: h.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1, Limits: limitsForAgent(f.limits.overrides())},
 		Router: router.Config{MaxFrameBytes: f.maxFrameBytes, CellTimeout: f.limits.cell, Shared: true},
 		Log:    p.newLogger(),
-	}, outDir, p.redactor)
+	}
+	if h.gateway != nil {
+		cfg.OpenModels = h.gateway.open
+	}
+	return localsession.Start(ctx, h.supervisor, cfg, outDir, p.redactor)
 }
 
 // printUnenforcedRules prints which limits and promises do not hold on this machine.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"assay/agent/builtin"
-	"assay/internal/limiter"
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
 	modelopen "assay/internal/model/open"
@@ -151,51 +149,10 @@ func configureReplay(cfg *builtin.Config, replayer *replay.Replayer) {
 	}
 }
 
-// checkModelCalls rejects invalid combinations of the flags about calls of the built-in
-// agent's model.
+// checkModelCalls rejects invalid combinations of the flags about recorded calls.
 func (f *kernelAndAgentFlags) checkModelCalls() error {
-	switch {
-	case f.maxModelCalls < 0:
-		return fmt.Errorf("--max-model-calls %d: want at least 1, or 0 for no limit", f.maxModelCalls)
-	case f.agent == "builtin":
-		return nil
-	case f.maxModelCalls > 0:
-		return errors.New("--max-model-calls is for the built-in agent: Assay does not see the model calls of other agents")
-	case f.builtin.record != "":
+	if f.agent != "builtin" && f.builtin.record != "" {
 		return errors.New("--record is for the built-in agent: Assay does not see the model calls of other agents")
 	}
 	return nil
-}
-
-// startLimiter starts the limiter of the agents' model calls, if there is a limit, and
-// sets the flag that tells the agents its socket.
-func (h *kernelAndAgentHost) startLimiter() (err error) {
-	if h.flags.maxModelCalls == 0 {
-		return nil
-	}
-	h.flags.builtin.limiterSocket = h.agentOnlyPath("model")
-	h.modelLimiter, err = limiter.Listen(h.flags.builtin.limiterSocket, h.flags.maxModelCalls, h.isAgent)
-	return err
-}
-
-// isAgent reports whether the peer of a connection is an agent of this host. Any other peer is
-// reported: a cell may not take the slots of the agents.
-func (h *kernelAndAgentHost) isAgent(conn net.Conn) bool {
-	peer, err := h.supervisor.Guard().PeerOf(conn)
-	if err != nil {
-		return false
-	}
-	if h.supervisor.NameOf(peer) == "agent" {
-		return true
-	}
-	h.supervisor.ReportForbidden(peer, "a connection to the limiter of model calls")
-	return false
-}
-
-// closeLimiter stops the limiter, if there is one.
-func (h *kernelAndAgentHost) closeLimiter() error {
-	if h.modelLimiter == nil {
-		return nil
-	}
-	return h.modelLimiter.Close()
 }

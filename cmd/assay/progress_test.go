@@ -126,7 +126,7 @@ func TestProgressShowsActivityAndUsage(t *testing.T) {
 {"error": {"status": 529, "retry_after": 1.5}}
 {"content": [{"type": "tool_use", "name": "create_cell", "input": {"position": 0, "source": "import time\ntime.sleep(60)", "auto_run": true}}]}`)
 	shown, cmd, wait := startAssayOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--model", "script:"+turns, "--out", filepath.Join(dir, "run"))
-	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  waits [12]\S*s, try 2: 529 `, waitTimeout)
+	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  waits for its model: 529 `, waitTimeout)
 	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  create_cell runs a cell \(.*\n0/1 done  0 passed  0 failed  0 errors  \S+  12.3k tok\n`, waitTimeout)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, wait())

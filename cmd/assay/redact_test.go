@@ -106,7 +106,7 @@ func TestRunWritesNoSecret(t *testing.T) {
 		_ = cmd.Run()
 		require.Equal(t, status, cmd.ProcessState.ExitCode(), printed.String())
 	}
-	run(exit.StatusFailed, "run", cases, "--agent", "python3 "+agent, "--out", "run", "--log", "debug", "--json")
+	run(exit.StatusFailed, "run", cases, "--agent", "python3 "+agent, "--gateway", "off", "--out", "run", "--log", "debug", "--json")
 	run(exit.StatusFailed, "grade", "--run", "run", cases, "--json")
 	writeFile(t, filepath.Join(dir, "model.jsonl"), `{"error": {"status": 401, "body": `+quoteJSON(t, "wrong key: "+all)+`}}`)
 	run(exit.StatusBroken, "run", writeFile(t, filepath.Join(dir, "one.json"), `{"id": "one", "task": "x"}`),

@@ -311,7 +311,7 @@ func (f *runFlags) recordedFlags(paths []string) map[string]any {
 	return map[string]any{
 		"paths": absolutePaths(paths), "agent": f.host.agent, "model": b.model, "strategy": b.strategy, "name": b.name,
 		"model_args": withoutCredentials(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
-		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.maxModelCalls,
+		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.gateway.maxCalls,
 		"kernel": f.host.kernel, "network": f.host.sandbox.network, "agent_confined": !f.host.hasForeignAgent() || f.host.confinesAgent(), "jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.overrides(), "selection": f.selection,
 	}

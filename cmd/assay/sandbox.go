@@ -14,6 +14,7 @@ import (
 
 	"assay/cmd/assay/internal/exit"
 	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 	"assay/testcases"
@@ -268,6 +269,12 @@ func (h *kernelAndAgentHost) enforcedRules() map[string]bool {
 	enforced := h.supervisor.Enforceable()
 	if h.sandboxes.kernel != nil {
 		maps.Copy(enforced, h.sandboxes.kernel.Machine.Enforceable(h.sandboxes.kernel.Rules))
+	}
+	if agent := h.sandboxes.agent; agent != nil {
+		if h.gateway != nil {
+			agent = agent.WithListener(sandbox.PrivateListenerPort)
+		}
+		session.CombineEnforcedRules(enforced, agent.Machine.Enforceable(agent.Rules))
 	}
 	if h.flags.sandbox.disk > 0 {
 		enforced["disk"] = true

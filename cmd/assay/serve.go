@@ -244,12 +244,16 @@ func (s *serveHost) startSession(ctx context.Context, options server.StartOption
 	if err != nil {
 		return nil, err
 	}
-	return session.Start(ctx, s.host.supervisor, session.Config{
+	cfg := session.Config{
 		ID: options.SessionID, Journal: options.Journal, RestoreFrom: options.RestoreFrom,
 		Environ: s.p.environ, WorkdirRoot: s.attempts.WorkdirRoot, AwaitConsole: !s.flags.headless, TakeOverDelay: takeOverDelay,
 		MaxDiskBytes: int64(s.flags.host.sandbox.disk),
 		Kernel:       s.host.kernelConfig(), Agent: agent, AgentInit: protocol.AgentInit{SessionID: 1},
 		Router:      router.Config{MaxFrameBytes: s.flags.host.maxFrameBytes, Shared: s.config.EvalSandbox},
 		ChildOutput: s.p.stderr, ChildLineSink: options.ChildLineSink, Redactor: s.p.redactor, Log: s.p.newLogger(),
-	})
+	}
+	if s.host.gateway != nil {
+		cfg.OpenModels = s.host.gateway.open
+	}
+	return session.Start(ctx, s.host.supervisor, cfg)
 }

@@ -30,7 +30,7 @@ func TestServe_WritesNoSecret(t *testing.T) {
 	script, _, _ = strings.Cut(script, "#!end")
 	s := startServe(t, serveConfig{
 		env:  environ,
-		args: []string{"--log", "debug", "--redact", "NAMED", "--redact", `ticket [A-Z]{2,4}-\d+`},
+		args: []string{"--log", "debug", "--gateway", "off", "--redact", "NAMED", "--redact", `ticket [A-Z]{2,4}-\d+`},
 	})
 	c := s.connectView(t, "default")
 	c.queryAgent(script)

@@ -59,6 +59,7 @@ import (
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/model"
+	"assay/internal/model/gateway"
 	"assay/internal/redact"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
@@ -104,6 +105,9 @@ type Config struct {
 
 	// OnSession, if set, is called with the session when it has started, before the case's setup.
 	OnSession func(*session.Session)
+
+	// OpenModels, if set, makes the endpoint for the calls of models of an agent; see session.Config.
+	OpenModels func(gateway.Agent) *gateway.Endpoint
 
 	// OpenJudge opens the model of this name for graders; nil: there is none. Its calls are recorded as
 	// judge.jsonl in the attempt's folder.
@@ -211,6 +215,7 @@ func newAttempt(cfg Config, job Job) *attempt {
 // submitted. It is called by the watcher, after the task was sent.
 func (a *attempt) refuseActions() {
 	a.session.RefuseActions("the answer was submitted: no further action is carried out")
+	a.session.RefuseModelCalls("the answer was submitted: no further call of a model is made")
 }
 
 // runPhases goes through the phases start, work, collect and grade, and measures how long each
@@ -240,7 +245,7 @@ func (a *attempt) runPhases(ctx context.Context) {
 	}
 	defer a.endSession(ctx)
 	a.runAgent(ctx)
-	phases.WaitMS = a.watcher.modelWaits.totalAt(time.Now()).Milliseconds()
+	phases.WaitMS = a.watcher.waitedUntil(time.Now()).Milliseconds()
 	endPhase(&phases.WorkMS)
 	a.collectState(ctx)
 	endPhase(&phases.CollectMS)
@@ -321,7 +326,7 @@ func (a *attempt) completeResult() runs.Attempt {
 	}
 	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
-	r.Usage = a.watcher.counts.usage
+	r.Usage = a.watcher.usage()
 	r.TamperSignals = a.tamperSignals()
 	r.Interventions = a.watcher.counts.interventions
 	r.Redacted = a.redactor.Count()

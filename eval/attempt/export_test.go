@@ -49,11 +49,11 @@ func (w Watcher) TamperSignals() int { return w.counts.tamperSignals }
 func (w Watcher) Interventions() int { return w.counts.interventions }
 
 // Usage returns the tokens, calls and actions that the watcher has counted so far.
-func (w Watcher) Usage() runs.Usage { return w.counts.usage }
+func (w Watcher) Usage() runs.Usage { return w.usage() }
 
-// ModelWaitTime returns how long the agent has waited so far before calls of its model, by its
-// own reports.
-func (w Watcher) ModelWaitTime() time.Duration { return w.modelWaits.totalAt(time.Now()) }
+// ModelWaitTime returns how long the agent has waited so far before calls of its
+// models.
+func (w Watcher) ModelWaitTime() time.Duration { return w.waitedUntil(time.Now()) }
 
 // ReadEntriesDuring calls work and counts the trace entries that are appended while it runs.
 func (w Watcher) ReadEntriesDuring(work func()) { w.readEntriesDuring(work, w.countEntry) }

@@ -13,32 +13,26 @@ import (
 // reports it; a longer one counts as this.
 const maxReportedDelay = time.Hour
 
-// modelWaits sums up how long the agent, by its own reports, has waited to call its model:
-// delays before a call is repeated, and waiting for a slot of the limiter. Overlapping waits
-// count once.
+// modelWaits sums up how long the agent has waited to call its model. Overlapping waits count once.
 type modelWaits struct {
-	total          time.Duration // of all waits that end by countedUntil
-	countedUntil   time.Time     // when the last wait in total ends, which may be in the future
-	reason         string        // of that wait, for Progress
-	isAwaitingTurn bool          // the agent waits for a slot of the limiter
+	total        time.Duration // of all waits that end by countedUntil
+	countedUntil time.Time     // when the last wait in total ends, which may be in the future
+	reason       string        // of that wait, for Progress
 }
 
 // agentEvent has the fields of an agent_event message that the watcher uses.
 type agentEvent struct {
 	Text     string `json:"text"`
 	Metadata struct {
-		Type     string  `json:"type"`
-		WaitMS   float64 `json:"wait_ms"`   // of a retry: the delay before it
-		Attempt  int     `json:"attempt"`   // of a retry: from 1
-		Error    string  `json:"error"`     // of a retry: why the last call failed
-		WaitedMS float64 `json:"waited_ms"` // of waiting for a slot: how long so far
-		Over     bool    `json:"over"`      // of waiting for a slot: it has ended
+		Type    string  `json:"type"`
+		WaitMS  float64 `json:"wait_ms"` // of a retry: the delay before it
+		Attempt int     `json:"attempt"` // of a retry: from 1
+		Error   string  `json:"error"`   // of a retry: why the last call failed
 	} `json:"metadata"`
 }
 
 // readAgentEvent processes an agent_event which says that the agent has reached one of the
-// agent's limits, will repeat a call of its model, or waits for a slot of the limiter. Other events,
-// and malformed ones, are ignored.
+// agent's limits, or will repeat a call of its model. Other events, and malformed ones, are ignored.
 func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 	var event agentEvent
 	if json.Unmarshal(e.Body, &event) != nil {
@@ -53,9 +47,6 @@ func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 		w.modelWaits.addWait(e.WallTime, e.WallTime.Add(delay))
 		w.modelWaits.reason = fmt.Sprintf("waits %v, try %d: %s", delay.Round(time.Second/10), m.Attempt+1, withoutVendorPrefix(m.Error))
 		w.noteAgentActiveAt(w.modelWaits.countedUntil) // a reported delay does not count as idle
-	case "waiting":
-		w.modelWaits.isAwaitingTurn = !m.Over
-		w.modelWaits.addWait(e.WallTime.Add(-reportedDelay(m.WaitedMS)), e.WallTime)
 	}
 }
 
@@ -103,24 +94,21 @@ func (s *modelWaits) totalAt(now time.Time) time.Duration {
 	return s.total - max(0, s.countedUntil.Sub(now))
 }
 
-// descriptionAt returns a text that says what the agent is waiting for at the time now;
-// isWaiting is false, and the text empty, if it is not waiting.
-func (s *modelWaits) descriptionAt(now time.Time) (text string, isWaiting bool) {
-	switch {
-	case now.Before(s.countedUntil):
-		return s.reason, true
-	case s.isAwaitingTurn:
-		return "waits for its turn", true
-	default:
-		return "", false
+// descriptionAt returns a text that says what the agent is waiting for at the time now; empty: it is not waiting.
+func (s *modelWaits) descriptionAt(now time.Time) string {
+	if now.Before(s.countedUntil) {
+		return s.reason
 	}
+	return ""
 }
 
-// checkModelWaits returns in due when the agent's current wait for its model ends, so that
-// Progress is updated then; zero means that there is no wait. Its verdict is always nil.
+// checkModelWaits returns in due when a wait of the agent for its model ends, so that Progress is
+// updated then; zero means that there is no wait. Its verdict is always nil.
 func (w *completionWatcher) checkModelWaits(now time.Time) (v *watcherVerdict, due time.Time) {
-	if now.Before(w.modelWaits.countedUntil) {
-		return nil, w.modelWaits.countedUntil
+	for _, until := range []time.Time{w.modelWaits.countedUntil, w.modelCalls.waits.countedUntil} {
+		if now.Before(until) {
+			due = earlierTime(due, until)
+		}
 	}
 	return nil, due
 }

@@ -19,12 +19,6 @@ func retryEvent(waitMS float64, attempt int) string {
 	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"retry","status":529,"wait_ms":%g,"attempt":%d,"error":"anthropic: 529 overloaded_error: Overloaded","waited_ms":0}}`, waitMS, attempt)
 }
 
-// limiterWaitEvent returns the agent_event which says that the agent has waited waitedMS
-// milliseconds for a slot of the limiter.
-func limiterWaitEvent(waitedMS float64, over bool) string {
-	return fmt.Sprintf(`agent>server {"type":"agent_event","channel":"ai","mode":"NL","text":"t","metadata":{"type":"waiting","for":"a model call's turn","waited_ms":%g,"over":%t}}`, waitedMS, over)
-}
-
 // CO-6: the time that an agent waits before calls of its model is summed up. Waits at the same
 // time count once, and a wait that ends early counts until then.
 func TestCO6ModelWaitTimeIsSummed(t *testing.T) {
@@ -41,9 +35,7 @@ func TestCO6ModelWaitTimeIsSummed(t *testing.T) {
 		"at the same time": {[]string{retryEvent(5000, 1), retryEvent(5000, 1)}, 10 * time.Second, 6 * time.Second, 2},
 		"not over yet":     {[]string{retryEvent(60_000, 1)}, 10 * time.Second, 10 * time.Second, 1},
 		"ended early":      {[]string{retryEvent(60_000, 1), `agent>server {"type":"agent_stream_start"}`}, 10 * time.Second, time.Second, 1},
-		"for a slot":       {[]string{limiterWaitEvent(1000, false), limiterWaitEvent(2000, true)}, 10 * time.Second, 2 * time.Second, 0},
-		"still for a slot": {[]string{limiterWaitEvent(1000, false)}, 10 * time.Second, time.Second, 0},
-		"negative":         {[]string{retryEvent(-5, 1), limiterWaitEvent(-5, true)}, 10 * time.Second, 0, 1},
+		"negative":         {[]string{retryEvent(-5, 1)}, 10 * time.Second, 0, 1},
 		"too long":         {[]string{retryEvent(1e300, 1)}, 2 * time.Hour, time.Hour, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -62,14 +63,14 @@ func (p *Progress) Usage() runs.Usage {
 // updateProgress writes the current activity and usage to the attempt's Progress.
 func (w *completionWatcher) updateProgress(now time.Time) {
 	w.progress.setActivity(w.describeActivity(now))
-	w.progress.setUsage(w.counts.usage)
+	w.progress.setUsage(w.usage())
 }
 
 // describeActivity returns a text for people about what the attempt is doing at the time now:
 // what the agent waits for (a console, a cell, an action, its model) or what its model or the
 // agent itself is doing.
 func (w *completionWatcher) describeActivity(now time.Time) string {
-	wait, isWaiting := w.modelWaits.descriptionAt(now)
+	wait := cmp.Or(w.modelCalls.waitDescriptionAt(now), w.modelWaits.descriptionAt(now))
 	switch {
 	case !w.holderPresence.awaySince.IsZero():
 		return "waiting for the console to come back"
@@ -77,10 +78,12 @@ func (w *completionWatcher) describeActivity(now time.Time) string {
 		return w.describeRunningCells()
 	case len(w.actions) > 0:
 		return strings.Join(w.actionNames(), ", ")
-	case isWaiting:
+	case wait != "":
 		return wait
 	case w.agentReports.modelActivity != "":
 		return w.agentReports.modelActivity
+	case w.modelCalls.isAnswering():
+		return "the model replies"
 	case w.agentReports.status != "":
 		return "the agent is " + w.agentReports.status
 	default:

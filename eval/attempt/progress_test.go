@@ -29,8 +29,11 @@ func TestProgressActivity(t *testing.T) {
 			{`agent>server {"type":"agent_status","status":"thinking"}`, "the agent is thinking"},
 			{retryEvent(12_000, 2), "waits 12s, try 3: 529 overloaded_error: Overloaded"},
 			{"12s", "the agent is thinking"},
-			{limiterWaitEvent(1000, false), "waits for its turn"},
-			{limiterWaitEvent(2000, true), "the agent is thinking"},
+			{modelCallBegins, "the model replies"},
+			{modelCallWaits, "waits for its turn to call its model"},
+			{modelCallAdmitted, "the model replies"},
+			{modelRefuses, "waits for its model: 429 rate_limit_error: slowly"},
+			{"30s", "the agent is thinking"},
 			{`agent>server {"type":"agent_stream_start"}`, "the agent is thinking"},
 			{`agent>server {"type":"agent_stream_block_start","block_index":0,"block_type":"thinking"}`, "the model thinks"},
 			{`agent>server {"type":"agent_stream_block_start","block_index":1,"block_type":"text"}`, "the model writes"},
@@ -51,9 +54,10 @@ func TestProgressActivity(t *testing.T) {
 			text, _ := w.Progress().Activity()
 			require.Equal(t, step.want, text, step.frame)
 		}
-		playTestCaseLine(t, journal, `agent>server {"type":"agent_usage_update","input_tokens":10,"output_tokens":5}`)
+		playTestCaseLine(t, journal, modelCall2Begins)
+		playTestCaseLine(t, journal, modelReplies2)
 		synctest.Wait()
-		require.Equal(t, int64(15), w.Progress().Usage().InputTokens+w.Progress().Usage().OutputTokens)
+		require.Equal(t, int64(30), w.Progress().Usage().InputTokens+w.Progress().Usage().OutputTokens)
 		playTestCaseLine(t, journal, `session {"type":"peer_ended","action":"agent"}`)
 		<-over
 		w.Close()

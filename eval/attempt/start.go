@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/model/gateway"
 	"assay/internal/protocol"
 	"assay/internal/sandbox"
 	"assay/router"
@@ -53,7 +55,9 @@ func (a *attempt) startSession(ctx context.Context) error {
 		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
 		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
 		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.MaxDiskBytes, NewCellID: a.cellIDGenerator(),
-		Router:      router.Config{AfterAgentFrame: a.watcher.position.await, CellTimeout: secondsToDuration(a.limits.CellTimeoutS), CellRunLimit: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		Router:     router.Config{AfterAgentFrame: a.watcher.position.await, CellTimeout: secondsToDuration(a.limits.CellTimeoutS), CellRunLimit: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
+		OpenModels: a.cfg.OpenModels, ModelSilenceDelay: a.modelSilenceDelay(),
+		ModelLimits: gateway.Limits{MaxCalls: a.limits.MaxTurns, MaxTokens: a.limits.MaxTokens, MaxCostUSD: a.limits.MaxCostUSD},
 		ChildOutput: childOutput, Redactor: a.redactor, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}
 	a.childOutput = childOutput
@@ -70,6 +74,16 @@ func (a *attempt) startSession(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// modelSilenceDelay returns how long nothing of a reply must come until that counts as silence of the model: a
+// minute, or less if the attempt has little time.
+func (a *attempt) modelSilenceDelay() time.Duration {
+	const part = 4
+	if wall := secondsToDuration(a.limits.WallTimeoutS); wall > 0 {
+		return min(maxSilenceDelay, wall/part)
+	}
+	return maxSilenceDelay
 }
 
 // kernelSandbox returns the sandbox of the attempt's kernel, with the network that the case names.

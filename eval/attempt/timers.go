@@ -56,19 +56,6 @@ func (w *completionWatcher) checkQueuedRuns(now time.Time) (v *watcherVerdict, d
 	return nil, due
 }
 
-// checkWallLimit returns a limit verdict if the time since the task was sent has reached the
-// wall limit. Otherwise due is when it will; zero means no limit.
-func (w *completionWatcher) checkWallLimit(now time.Time) (v *watcherVerdict, due time.Time) {
-	wall := secondsToDuration(w.limits.WallTimeoutS)
-	if wall <= 0 || w.taskSentAt.IsZero() {
-		return nil, due
-	}
-	if took := now.Sub(w.taskSentAt); took >= wall {
-		return limitVerdict("wall", wall, took), due
-	}
-	return nil, w.taskSentAt.Add(wall)
-}
-
 // checkExpectedRuns stops waiting for expected runs of cells that have not begun within
 // expectedRunTimeout. Runs that a widget causes come after those of all other cells, so their
 // time begins when no other cell has an open run. It returns no verdict; due is when to check
@@ -101,11 +88,11 @@ func (w *completionWatcher) checkExpectedRun(id string, now time.Time) (due time
 }
 
 // checkIdleLimit returns a limit verdict if the agent has not been active for the idle limit.
-// Time in which a cell runs does not count. Otherwise due is when the limit will be reached;
+// Time in which a cell runs, or a call of a model is in flight, does not count. Otherwise due is when the limit will be reached;
 // zero means that it does not count now.
 func (w *completionWatcher) checkIdleLimit(now time.Time) (v *watcherVerdict, due time.Time) {
 	idle := secondsToDuration(w.limits.IdleTimeoutS)
-	if idle <= 0 || len(w.cells) > 0 {
+	if idle <= 0 || len(w.cells) > 0 || len(w.modelCalls.inFlight) > 0 {
 		return nil, due
 	}
 	if took := now.Sub(w.agentReports.lastActiveAt); took >= idle {

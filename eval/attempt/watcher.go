@@ -71,7 +71,8 @@ type completionWatcher struct {
 	submitted      submissionState
 	agentReports   agentReports
 	holderPresence consolePresence
-	modelWaits     modelWaits
+	modelWaits     modelWaits // by the agent's reports
+	modelCalls     modelCalls
 	counts         watcherCounters
 	traceBytes     int64 // of messages in the trace
 
@@ -183,13 +184,13 @@ func (w *completionWatcher) readEntriesDuring(work func(), read func(*trace.Entr
 }
 
 // readBeforeTask processes a trace entry from before the agent gets its task. It ignores the
-// agent's frames, but notes cells that people run and the end of a child, whose verdict
-// nextVerdict will return.
+// agent's frames, but notes cells that people run, calls of models, and the end of a child, whose
+// verdict nextVerdict will return.
 func (w *completionWatcher) readBeforeTask(e *trace.Entry) {
 	switch e.Hop {
 	case trace.ServerToKernel, trace.KernelToServer:
 		w.readEntry(e)
-	case trace.HopSession:
+	case trace.HopSession, trace.AgentToModel, trace.ModelToAgent:
 		w.earlyVerdict = cmp.Or(w.earlyVerdict, w.readEntry(e))
 	default:
 	}
@@ -344,6 +345,8 @@ func (w *completionWatcher) dispatchEntry(e *trace.Entry) *watcherVerdict {
 		return w.readSessionEntry(e)
 	case trace.ConsoleToServer:
 		w.countIntervention(e)
+	case trace.AgentToModel, trace.ModelToAgent:
+		return w.readModelEntry(e)
 	case trace.ServerToConsole, trace.HopNotebook:
 	}
 	return nil

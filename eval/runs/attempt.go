@@ -92,13 +92,14 @@ type PhaseTimes struct {
 	GradeMS   int64 `json:"grade_ms"`
 }
 
-// Usage is the tokens, cost in US dollars, calls and actions that an attempt has used. Tokens,
-// cost and retries are what its agent reports.
+// Usage is the tokens, cost in US dollars, calls and actions that an attempt has used. If its agent's
+// calls of models went through the server, tokens, cost, calls and retries are those of these calls, and
+// otherwise what the agent reports.
 type Usage struct {
 	InputTokens  int64    `json:"input_tokens"` // of all prompts, cached or not
 	OutputTokens int64    `json:"output_tokens"`
 	CostUSD      *float64 `json:"cost_usd"`    // nil: the price is unknown
-	ModelCalls   int      `json:"model_calls"` // assistant messages
+	ModelCalls   int      `json:"model_calls"` // that got a reply, or else assistant messages
 	Actions      int      `json:"actions"`     // of the agent
 	CellsRun     int      `json:"cells_run"`   // executions of cells that have ended
 	Retries      int      `json:"retries"`     // failed model calls that were repeated
@@ -106,6 +107,16 @@ type Usage struct {
 	// Parts of InputTokens: read from the provider's cache, and written to it.
 	CacheReadInputTokens     int64 `json:"cache_read_input_tokens"`
 	CacheCreationInputTokens int64 `json:"cache_creation_input_tokens"`
+
+	// Reported is what the agent has reported, if the other numbers are those of its calls; nil: nothing.
+	Reported *ReportedUsage `json:"reported,omitempty"`
+}
+
+// ReportedUsage is what an agent has reported of its calls of models.
+type ReportedUsage struct {
+	InputTokens  int64    `json:"input_tokens"` // of all prompts, cached or not
+	OutputTokens int64    `json:"output_tokens"`
+	CostUSD      *float64 `json:"cost_usd"` // nil: nothing
 }
 
 // Limits are the limits of one attempt on time, turns, actions, tokens, cost, disk space and the size of

@@ -97,3 +97,13 @@ func (s *Session) collectStatePart(ctx context.Context, action string, extract f
 	}
 	return protocol.Marshal(extract(answer))
 }
+
+// RefuseModelCalls makes the session refuse the agent's further calls of models, with this reason.
+func (s *Session) RefuseModelCalls(reason string) {
+	s.mu.Lock()
+	models := s.models
+	s.mu.Unlock()
+	if models != nil {
+		models.endpoint.Refuse(reason)
+	}
+}

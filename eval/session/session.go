@@ -52,6 +52,7 @@ import (
 	"time"
 
 	"assay/agent"
+	"assay/internal/model/gateway"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/redact"
@@ -85,6 +86,14 @@ type Config struct {
 	Kernel  kernel.Config
 	Agent   agent.Config
 	Environ []string // the server's environment, as "NAME=value"
+
+	// OpenModels, if set, makes the endpoint for the calls of models of each agent that the session
+	// starts. The session records them in the trace, and closes the endpoint. ModelLimits are those of its Agent.
+	OpenModels  func(gateway.Agent) *gateway.Endpoint
+	ModelLimits gateway.Limits
+
+	// ModelSilenceDelay is SilenceDelay of [gateway.Agent].
+	ModelSilenceDelay time.Duration
 
 	// WorkdirRoot is the folder in which the session makes its working folder; empty is
 	// the default folder for temporary files.
@@ -162,6 +171,7 @@ type Session struct {
 	mu           sync.Mutex
 	state        State
 	liveChildren childConnections
+	models       *modelServer             // of the current agent; nil: it has none
 	stoppedAgent *agent.Agent             // the agent that the session stopped last; its exit is no error
 	enforced     []func() map[string]bool // Enforced of each child that was started, and of the disk quota
 	holderName   string                   // name of the console that holds the document; empty: the server, once holderDecided is closed

@@ -88,6 +88,10 @@ func (s *Session) startAgent(ctx context.Context) error {
 	cfg := s.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.Environ = s.workdir, s.cfg.ID, s.cfg.Environ
 	cfg.Output, cfg.OnForbidden = s.childOutput.newChildSink("agent"), func(what string) { s.RecordForbidden("agent", what) }
+	models := s.newModelServer()
+	if models != nil {
+		cfg.ModelServer = models
+	}
 	a, err := agent.Start(ctx, s.supervisor, cfg)
 	if err != nil {
 		s.childOutput.flushChild("agent")
@@ -95,7 +99,7 @@ func (s *Session) startAgent(ctx context.Context) error {
 	}
 	reported := make(chan struct{})
 	s.mu.Lock()
-	s.liveChildren.agent, s.liveChildren.agentExitReported = a, reported
+	s.liveChildren.agent, s.liveChildren.agentExitReported, s.models = a, reported, models
 	s.enforced = append(s.enforced, a.Enforced)
 	s.mu.Unlock()
 	s.goroutines.Go(func() {

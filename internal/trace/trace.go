@@ -45,6 +45,11 @@ const (
 	ConsoleToServer Hop = "console>server"
 	ServerToConsole Hop = "server>console"
 
+	// AgentToModel and ModelToAgent are for the calls of the agent's models, which go through
+	// the server; package internal/model/calllog has the entries.
+	AgentToModel Hop = "agent>model"
+	ModelToAgent Hop = "model>agent"
+
 	// HopNotebook is for changes of the server's own document.
 	HopNotebook Hop = "notebook"
 
@@ -55,7 +60,7 @@ const (
 
 // AllHops returns all values of Hop.
 func AllHops() []Hop {
-	return []Hop{AgentToServer, ServerToAgent, KernelToServer, ServerToKernel, ConsoleToServer, ServerToConsole, HopNotebook, HopSession}
+	return []Hop{AgentToServer, ServerToAgent, KernelToServer, ServerToKernel, ConsoleToServer, ServerToConsole, AgentToModel, ModelToAgent, HopNotebook, HopSession}
 }
 
 // Note says what happened to the frame of a trace entry if it was not simply forwarded, such as

@@ -48,7 +48,7 @@ type Client struct {
 // reads no environment variables. A missing key and a malformed base URL are errors. It
 // does not use the network.
 func New(id string, cfg endpoint.Config) (*Client, error) {
-	base, err := parseBaseURL(cfg.BaseURL)
+	base, err := ParseBaseURL(cfg.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("the model openai/%s: %w", id, err)
 	}
@@ -66,13 +66,13 @@ func New(id string, cfg endpoint.Config) (*Client, error) {
 // server other than OpenAI's. Prices and context sizes of [model.FindModelCard] do not hold
 // then. (For anthropic/ models a base URL is a gateway to Anthropic.)
 func IsThirdParty(name, baseURL string) bool {
-	base, err := parseBaseURL(baseURL)
+	base, err := ParseBaseURL(baseURL)
 	return model.ProviderOf(name) == providerName && err == nil && base.Hostname() != vendorHost
 }
 
-// parseBaseURL parses a base URL; "" means OpenAI's own. It adds /v1 to a URL without a
+// ParseBaseURL parses a base URL; "" means OpenAI's own. It adds /v1 to a URL without a
 // path. A malformed URL is an error.
-func parseBaseURL(base string) (*url.URL, error) {
+func ParseBaseURL(base string) (*url.URL, error) {
 	if base == "" {
 		base = vendorBaseURL
 	}

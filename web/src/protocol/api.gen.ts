@@ -203,9 +203,25 @@ export const runPhaseTimesSchema = /* @__PURE__ */ object<RunPhaseTimes>({
   grade_ms: optional(number),
 });
 
+/** ReportedUsage is what an agent has reported of its calls of models. */
+export interface RunReportedUsage {
+  /** of all prompts, cached or not */
+  input_tokens?: number;
+  output_tokens?: number;
+  /** nil: nothing */
+  cost_usd?: number | null;
+}
+
+export const runReportedUsageSchema = /* @__PURE__ */ object<RunReportedUsage>({
+  input_tokens: optional(number),
+  output_tokens: optional(number),
+  cost_usd: optional(nullable(number)),
+});
+
 /**
- * Usage is the tokens, cost in US dollars, calls and actions that an attempt has used. Tokens,
- * cost and retries are what its agent reports.
+ * Usage is the tokens, cost in US dollars, calls and actions that an attempt has used. If its agent's
+ * calls of models went through the server, tokens, cost, calls and retries are those of these calls, and
+ * otherwise what the agent reports.
  */
 export interface RunUsage {
   /** of all prompts, cached or not */
@@ -213,7 +229,7 @@ export interface RunUsage {
   output_tokens?: number;
   /** nil: the price is unknown */
   cost_usd?: number | null;
-  /** assistant messages */
+  /** that got a reply, or else assistant messages */
   model_calls?: number;
   /** of the agent */
   actions?: number;
@@ -224,6 +240,8 @@ export interface RunUsage {
   /** Parts of InputTokens: read from the provider's cache, and written to it. */
   cache_read_input_tokens?: number;
   cache_creation_input_tokens?: number;
+  /** Reported is what the agent has reported, if the other numbers are those of its calls; nil: nothing. */
+  reported?: RunReportedUsage;
 }
 
 export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
@@ -236,6 +254,7 @@ export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
   retries: optional(number),
   cache_read_input_tokens: optional(number),
   cache_creation_input_tokens: optional(number),
+  reported: optional(runReportedUsageSchema),
 });
 
 /**

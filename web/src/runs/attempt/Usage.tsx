@@ -4,7 +4,7 @@ import styles from "./Overview.module.css";
 
 /** The tokens, cost and calls of an attempt, and its tamper signals and interventions. */
 export function Usage({ line }: { line: AttemptLine }) {
-  const n = (name: keyof RunUsage) => line.usage?.[name] ?? null;
+  const n = (name: Exclude<keyof RunUsage, "reported">) => line.usage?.[name] ?? null;
   const facts: [string, string][] = [
     ["Tokens in", formatCount(n("input_tokens"))],
     ["Of these from the cache", formatCount(n("cache_read_input_tokens"))],
@@ -16,6 +16,15 @@ export function Usage({ line }: { line: AttemptLine }) {
     ["Actions", formatCount(n("actions"))],
     ["Cells run", formatCount(n("cells_run"))],
   ];
+  const reported = line.usage?.reported;
+  if (
+    reported &&
+    (reported.input_tokens !== line.usage?.input_tokens || reported.output_tokens !== line.usage?.output_tokens)
+  )
+    facts.push(
+      ["Tokens in, as the agent reports", formatCount(reported.input_tokens ?? null)],
+      ["Tokens out, as the agent reports", formatCount(reported.output_tokens ?? null)],
+    );
   return (
     <section aria-labelledby="usage">
       <h2 id="usage">Usage</h2>

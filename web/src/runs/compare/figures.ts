@@ -32,7 +32,7 @@ export function comparedFiguresOf(a: AttemptLine, b: AttemptLine): readonly Comp
     of: (line: AttemptLine) => number | null,
     say: (value: number | null) => string,
   ): ComparedFigure => comparedNumber(name, of(a), of(b), say);
-  const usage = (field: keyof RunUsage) => (line: AttemptLine) => line.usage?.[field] ?? null;
+  const usage = (field: Exclude<keyof RunUsage, "reported">) => (line: AttemptLine) => line.usage?.[field] ?? null;
   return [
     words("Case", first?.caseId, second?.caseId),
     words("Verdict", first?.verdict, second?.verdict),

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/pflag"
+
+	"assay/internal/model"
+	"assay/internal/model/endpoint"
+	"assay/internal/model/gateway"
+	modelopen "assay/internal/model/open"
+	"assay/internal/model/openai"
+)
+
+// gatewayFlags are the flags about the calls of agents' models.
+type gatewayFlags struct {
+	mode     string // on or off
+	maxCalls int    // in flight; 0 means no limit
+}
+
+func (f *gatewayFlags) add(flags *pflag.FlagSet) {
+	f.mode = "on"
+	flags.Var(choiceFlag{&f.mode, []string{"on", "off"}}, "gateway", "have agents call their models through this process, which keeps the keys, counts, limits and records: `on|off`")
+	flags.IntVar(&f.maxCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all agents; 0 is no limit")
+}
+
+// check rejects invalid flags.
+func (f *gatewayFlags) check() error {
+	switch {
+	case f.maxCalls < 0:
+		return fmt.Errorf("--max-model-calls %d: want at least 1, or 0 for no limit", f.maxCalls)
+	case f.maxCalls > 0 && f.mode == "off":
+		return errors.New("--max-model-calls is enforced by the gateway, which is off")
+	}
+	return nil
+}
+
+// usesGateway reports whether the agent's calls of models go through this process. A recording is played in the
+// process of the built-in agent, and oracle and noop call no model.
+func (f *kernelAndAgentFlags) usesGateway() bool {
+	isReplay := f.agent == "builtin" && strings.HasPrefix(f.builtin.model, model.PrefixReplay)
+	return f.gateway.mode == "on" && !isReplay && f.agent != "oracle" && f.agent != "noop"
+}
+
+// modelGateway makes the endpoints through which agents call their models.
+type modelGateway struct {
+	config   gateway.Config // without what differs between the endpoints
+	baseURLs map[string]string
+}
+
+// newModelGateway returns the gateway of the flags, or nil if there is none. It fails if the model cannot be
+// opened, for instance because its key is missing.
+func (h *kernelAndAgentHost) newModelGateway() (*modelGateway, error) {
+	f := h.flags
+	if !f.usesGateway() {
+		return nil, nil //nolint:nilnil // nothing is wrong
+	}
+	g := &modelGateway{baseURLs: map[string]string{}}
+	g.config = gateway.Config{
+		Vendors: map[string]gateway.Vendor{}, Slots: gateway.NewSlots(f.gateway.maxCalls), FindCard: g.findCard, Transport: gateway.NewTransport(), Log: h.p.newLogger(),
+	}
+	for _, prefix := range []string{model.PrefixAnthropic, model.PrefixOpenAI} {
+		options, _, err := h.p.modelSettings(prefix+"any", nil)
+		if err != nil {
+			return nil, err
+		}
+		if options.APIKey != "" || options.BaseURL != "" {
+			if err := g.addVendor(strings.TrimSuffix(prefix, "/"), options); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f.builtin.model == "" {
+		return g, nil
+	}
+	return g, g.addModel(h.p, f.builtin)
+}
+
+// addVendor adds the API of a provider.
+func (g *modelGateway) addVendor(provider string, options modelopen.Options) error {
+	base, err := baseURLOf(provider, options.BaseURL)
+	if err != nil {
+		return err
+	}
+	g.config.Vendors[provider], g.baseURLs[provider] = gateway.Vendor{BaseURL: base, APIKey: options.APIKey}, options.BaseURL
+	return nil
+}
+
+// baseURLOf returns the URL of a provider's API; "" is the vendor's own.
+func baseURLOf(provider, text string) (*url.URL, error) {
+	if provider == "openai" {
+		return openai.ParseBaseURL(text)
+	}
+	if text == "" {
+		text = "https://api.anthropic.com"
+	}
+	base, err := endpoint.ParseBaseURL(text)
+	if err != nil {
+		return nil, fmt.Errorf("the API of %s: %w", provider, err)
+	}
+	return base, nil
+}
+
+// addModel adds the model of --model, by the name "assay".
+func (g *modelGateway) addModel(p *cli, f builtinAgentFlags) error {
+	options, _, err := p.modelSettings(f.model, f.modelArgs)
+	if err != nil {
+		return err
+	}
+	client, err := modelopen.Open(f.model, options)
+	if err != nil {
+		return err
+	}
+	g.config.IdleTimeout = options.IdleTimeout
+	g.config.Model = &gateway.Model{Name: f.model, Client: client}
+	if provider := model.ProviderOf(f.model); provider != "" {
+		if err := g.addVendor(provider, options); err != nil {
+			return err
+		}
+		g.config.Model.Provider, g.config.Model.ID = provider, strings.TrimPrefix(f.model, provider+"/")
+		g.config.Model.Vendor = g.config.Vendors[provider]
+	}
+	return nil
+}
+
+// findCard returns the price of a provider's model, or nil if it is not known.
+func (g *modelGateway) findCard(provider, id string) *model.ModelCard {
+	name := provider + "/" + id
+	if openai.IsThirdParty(name, g.baseURLs[provider]) {
+		return nil
+	}
+	return model.FindModelCard(name)
+}
+
+// open returns the endpoint of one agent.
+func (g *modelGateway) open(agent gateway.Agent) *gateway.Endpoint {
+	cfg := g.config
+	cfg.Token, cfg.Agent = "assay-"+uuid.NewString(), agent
+	return gateway.New(cfg)
+}
+
+// close closes the idle connections to vendors.
+func (g *modelGateway) close() {
+	if g == nil {
+		return
+	}
+	if transport, ok := g.config.Transport.(interface{ CloseIdleConnections() }); ok {
+		transport.CloseIdleConnections()
+	}
+}
+
+// builtinArguments returns the flags of the built-in agent as arguments for its process. The gateway has the settings
+// of the API, and plays a script.
+func (g *modelGateway) builtinArguments(f *builtinAgentFlags) []string {
+	behind := *f
+	behind.isPriceUnknown = openai.IsThirdParty(f.model, g.baseURLs[model.ProviderOf(f.model)])
+	behind.modelArgs = slices.DeleteFunc(slices.Clone(f.modelArgs), func(arg string) bool {
+		key, _, _ := strings.Cut(arg, "=")
+		return key == "base_url" || key == "idle_s"
+	})
+	behind.modelArgs = append(behind.modelArgs, "idle_s=0") // a call may wait for others
+	if model.ProviderOf(f.model) == "" {
+		behind.model = model.PrefixAnthropic + gateway.ModelName
+	}
+	return behind.arguments()
+}

@@ -1,0 +1,241 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/model/wire"
+)
+
+// maxRequestBytes is the largest body of a request, as with the Messages API.
+const maxRequestBytes = 32 << 20
+
+// call is one call of a model, from its request to its reply.
+type call struct {
+	endpoint *Endpoint
+	number   int64
+	api      wire.API
+	envelope wire.Envelope
+	body     []byte
+	reply    Reply
+
+	admittedAt time.Time
+
+	mu          sync.Mutex
+	lastTraffic time.Time
+	silence     *time.Timer // fires after Agent.SilenceDelay without traffic; nil: the call has ended
+	isSilent    bool
+}
+
+// serveCall answers a call of a model in the format of api.
+func (e *Endpoint) serveCall(w http.ResponseWriter, r *http.Request, api wire.API) {
+	body, status, err := readBody(w, r)
+	if err != nil {
+		e.reject(w, r, api, status, err.Error())
+		return
+	}
+	envelope, err := wire.ReadEnvelope(api, body)
+	if err != nil {
+		e.reject(w, r, api, http.StatusBadRequest, err.Error())
+		return
+	}
+	c := &call{endpoint: e, number: e.calls.Add(1), api: api, envelope: envelope, body: body}
+	c.event(Event{Kind: CallBegan, Request: &Request{API: api, Path: r.URL.RequestURI(), Model: envelope.Model, Body: json.RawMessage(body)}})
+	out := e.newReplyWriter(w)
+	defer func() { // also if a broken connection is passed on by a panic
+		c.reply.Status = out.status
+		c.end()
+	}()
+	release, err := c.admit(r.Context())
+	if err != nil {
+		c.refuse(out, err)
+		return
+	}
+	defer release()
+	c.admittedAt = time.Now()
+	c.watchSilence()
+	c.run(out, r)
+}
+
+// readBody reads the body of a request. After an error, status is that of the response.
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
+	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the body is encoded as %s: send it without Content-Encoding", encoding)
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // of a connection, which has deadlines
+	defer func() { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }()
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequestBytes))
+	if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is larger than %d bytes", maxRequestBytes)
+	}
+	if err != nil {
+		return nil, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
+	}
+	return body, http.StatusOK, nil
+}
+
+// event sends an event of the call.
+func (c *call) event(event Event) {
+	event.Call = c.number
+	c.endpoint.cfg.Agent.OnEvent(event)
+}
+
+// admit waits until the call may be made: there is a slot, and no call in flight could reach a
+// limit. The caller must call release after the call. It fails as ledger.admit does.
+func (c *call) admit(ctx context.Context) (release func(), err error) {
+	e := c.endpoint
+	settled, err := e.ledger.tryAdmit()
+	if err != nil {
+		return nil, err
+	}
+	isAdmitted := settled == nil
+	if !isAdmitted || !e.cfg.Slots.tryAcquire() {
+		c.event(Event{Kind: WaitBegan})
+		defer c.event(Event{Kind: WaitEnded})
+		if !isAdmitted {
+			if err := e.ledger.admit(ctx); err != nil {
+				return nil, err
+			}
+		}
+		if err := e.cfg.Slots.acquire(ctx); err != nil {
+			e.ledger.settle(Use{})
+			return nil, err
+		}
+	}
+	return func() {
+		e.cfg.Slots.release()
+		e.ledger.settle(c.use())
+	}, nil
+}
+
+// refuse answers a call that was not admitted. The vendors' SDKs do not repeat it.
+func (c *call) refuse(w *replyWriter, err error) {
+	limit, isLimit := errors.AsType[*LimitError](err)
+	if c.reply.Error = err.Error(); isLimit {
+		c.reply.Limit = limit.Limit
+		err = fmt.Errorf("the limit of this attempt is reached: %w", err)
+	}
+	w.Header().Set("X-Should-Retry", "false")
+	c.fail(w, http.StatusForbidden, "permission_error", err.Error())
+}
+
+// fail sends an error in the format of the call's API.
+func (c *call) fail(w *replyWriter, status int, errorType, text string) {
+	if c.reply.Error == "" {
+		c.reply.Error = oneLine(text)
+	}
+	wire.WriteError(w, c.api, status, errorType, text)
+}
+
+// run makes the call: it forwards it, or has a client of a model reply.
+func (c *call) run(w *replyWriter, r *http.Request) {
+	e := c.endpoint
+	vendor, hasVendor := e.cfg.Vendors[c.api.Provider()]
+	switch m := e.cfg.Model; {
+	case c.envelope.Model != ModelName && hasVendor:
+		c.reply.Model = c.envelope.Model
+		c.forward(w, r, vendor, c.body)
+	case c.envelope.Model != ModelName:
+		c.fail(w, http.StatusNotFound, "not_found_error", fmt.Sprintf("there is no key for the model %q: set %s_API_KEY, or use the model %q", c.envelope.Model, strings.ToUpper(c.api.Provider()), ModelName))
+	case m == nil:
+		c.fail(w, http.StatusNotFound, "not_found_error", fmt.Sprintf("no --model is given for the model name %q", ModelName))
+	case m.Provider == c.api.Provider():
+		c.reply.Model = m.ID
+		body, err := wire.WithModel(c.body, m.ID)
+		if err != nil {
+			c.fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+			return
+		}
+		c.forward(w, r, m.Vendor, body)
+	default:
+		c.reply.Model = m.ID
+		c.replyByClient(w, r, m)
+	}
+}
+
+// end ends the call.
+func (c *call) end() {
+	c.stopSilence()
+	if c.reply.Response != nil && c.reply.CostUSD == nil {
+		c.reply.CostUSD = c.endpoint.cfg.FindCard(c.provider(), c.reply.Model).CostUSD(c.reply.Response.Usage)
+	}
+	c.event(Event{Kind: CallEnded, Reply: &c.reply})
+}
+
+// provider returns the provider of the model that was called.
+func (c *call) provider() string {
+	if m := c.endpoint.cfg.Model; m != nil && c.envelope.Model == ModelName {
+		return m.Provider
+	}
+	return c.api.Provider()
+}
+
+// use returns what the call has used.
+func (c *call) use() Use {
+	r := c.reply.Response
+	if r == nil {
+		return Use{}
+	}
+	used := Use{Tokens: r.Usage}
+	if c.reply.IsComplete {
+		used.Calls = 1
+	}
+	if usd := c.endpoint.cfg.FindCard(c.provider(), c.reply.Model).CostUSD(r.Usage); usd != nil {
+		used.CostUSD = *usd
+	}
+	return used
+}
+
+// noteTraffic notes that a piece of the reply has come.
+func (c *call) noteTraffic() {
+	if c.reply.FirstByte == 0 {
+		c.reply.FirstByte = time.Since(c.admittedAt)
+	}
+	c.mu.Lock()
+	wasSilent, silent := c.isSilent, time.Since(c.lastTraffic)
+	c.isSilent, c.lastTraffic = false, time.Now()
+	if c.silence != nil {
+		c.silence.Reset(c.endpoint.cfg.Agent.SilenceDelay)
+	}
+	c.mu.Unlock()
+	if wasSilent {
+		c.event(Event{Kind: SilenceEnded, Silent: silent})
+	}
+}
+
+// watchSilence starts to send events when nothing comes.
+func (c *call) watchSilence() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastTraffic = time.Now()
+	c.silence = time.AfterFunc(c.endpoint.cfg.Agent.SilenceDelay, func() {
+		c.mu.Lock()
+		isSilent := c.silence != nil && !c.isSilent
+		c.isSilent = c.isSilent || isSilent
+		silent := time.Since(c.lastTraffic)
+		c.mu.Unlock()
+		if isSilent {
+			c.event(Event{Kind: SilenceBegan, Silent: silent})
+		}
+	})
+}
+
+// stopSilence ends what watchSilence started.
+func (c *call) stopSilence() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silence != nil {
+		c.silence.Stop()
+		c.silence = nil
+	}
+}
+
+// oneLine returns a text in one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

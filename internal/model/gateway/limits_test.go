@@ -1,0 +1,114 @@
+package gateway_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"assay/internal/model"
+	"assay/internal/model/gateway"
+)
+
+// newVendors returns vendors that reply to all three APIs.
+func newVendors(t *testing.T, before func()) map[string]gateway.Vendor {
+	t.Helper()
+	return anthropicAndOpenAI(t, func(w http.ResponseWriter, r *http.Request) {
+		before()
+		w.Header().Set("Content-Type", "application/json")
+		for _, api := range apis() {
+			if r.URL.Path == api.path {
+				_, _ = w.Write([]byte(api.reply))
+			}
+		}
+	})
+}
+
+// A call beyond a limit gets a final error in the shape of its API, and says which limit that is.
+func TestCallsBeyondLimitsAreRefused(t *testing.T) {
+	t.Parallel()
+	card := &model.ModelCard{Price: model.Price{Input: 1000, Output: 1000}} // a call costs 1 cent
+	for name, test := range map[string]struct {
+		limits  gateway.Limits
+		allowed int
+		detail  string
+	}{
+		"turns":    {gateway.Limits{MaxCalls: 2}, 2, "turns: configured 2, measured 2"},
+		"tokens":   {gateway.Limits{MaxTokens: 25}, 3, "tokens: configured 25, measured 30"},
+		"cost_usd": {gateway.Limits{MaxCostUSD: 0.05}, 5, "cost_usd: configured 0.05, measured 0.05"},
+	} {
+		for shape, api := range apis() {
+			t.Run(name+"/"+shape, func(t *testing.T) {
+				t.Parallel()
+				g := startGateway(t, gateway.Config{
+					Vendors: newVendors(t, func() {}), Agent: gateway.Agent{Limits: test.limits},
+					FindCard: func(string, string) *model.ModelCard { return card },
+				})
+				for range test.allowed {
+					status, _, text := g.call(t, api.path, api.body)
+					require.Equal(t, http.StatusOK, status, text)
+				}
+				for range 2 {
+					status, header, text := g.call(t, api.path, api.body)
+					require.Equal(t, http.StatusForbidden, status)
+					require.Equal(t, "false", header.Get("X-Should-Retry"))
+					require.Contains(t, text, "the limit of this attempt is reached: "+test.detail)
+				}
+				replies := g.replies()
+				last := replies[len(replies)-1]
+				require.Equal(t, name, last.Limit)
+				require.Equal(t, test.detail, last.Error)
+				require.Nil(t, last.Response)
+				require.InDelta(t, 0.01, *replies[0].CostUSD, 1e-9)
+			})
+		}
+	}
+}
+
+// Calls at the same time do not get past a limit together: those that could reach it wait for each other.
+func TestParallelCallsKeepALimit(t *testing.T) {
+	t.Parallel()
+	card := &model.ModelCard{Price: model.Price{Input: 1000, Output: 1000}}
+	g := startGateway(t, gateway.Config{
+		Vendors: newVendors(t, func() {}), Agent: gateway.Agent{Limits: gateway.Limits{MaxCostUSD: 0.05}},
+		FindCard: func(string, string) *model.ModelCard { return card },
+	})
+	g.call(t, "/v1/messages", messagesBody) // tells what a call costs
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	var calls sync.WaitGroup
+	for range 20 {
+		calls.Go(func() {
+			status, _, _ := g.call(t, "/v1/messages", messagesBody)
+			mu.Lock()
+			defer mu.Unlock()
+			statuses[status]++
+		})
+	}
+	calls.Wait()
+	require.Equal(t, map[int]int{200: 4, 403: 16}, statuses)
+}
+
+// After Refuse every call is refused with the reason.
+func TestRefusedEndpoint(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, gateway.Config{Vendors: newVendors(t, func() {})})
+	g.Refuse("the answer was submitted")
+	status, _, text := g.call(t, "/v1/messages", messagesBody)
+	require.Equal(t, http.StatusForbidden, status)
+	require.Contains(t, text, "the answer was submitted")
+	require.Empty(t, g.replies()[0].Limit)
+}
+
+// A call whose price is not known costs nothing that is counted.
+func TestUnknownPrice(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, gateway.Config{Vendors: newVendors(t, func() {}), Agent: gateway.Agent{Limits: gateway.Limits{MaxCostUSD: 0.01}}})
+	for i := range 5 {
+		status, _, text := g.call(t, "/v1/messages", messagesBody)
+		require.Equal(t, http.StatusOK, status, fmt.Sprint(i, text))
+	}
+	require.Nil(t, g.replies()[0].CostUSD)
+}
