@@ -52,7 +52,8 @@ kernel/python:
 kernel/elisp:
 kernel/jupyter:        internal/protocol
 agent:                 internal/subprocess internal/sandbox internal/protocol
-agent/mcp +http:       agent/builtin agent/builtin/tools internal/model internal/peers internal/protocol
+agent/mcp +http:       agent/builtin agent/builtin/tools agent/command internal/model internal/peers internal/protocol
+agent/command:
 agent/builtin/oracle:  agent/builtin agent/builtin/tools agent/builtin/render internal/model internal/model/script internal/protocol
 agent/builtin/tools:   agent/builtin agent/builtin/render internal/model internal/protocol
 agent/builtin/blocks:  agent/builtin agent/builtin/render agent/builtin/markdown internal/model internal/protocol

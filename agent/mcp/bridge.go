@@ -80,7 +80,7 @@ func Bridge(ctx context.Context, to Address, in io.Reader, out io.Writer) error 
 func forwardInput(conn protocol.Conn, in io.Reader) error {
 	lines := bufio.NewReader(in)
 	for {
-		line, err := readLine(lines)
+		line, err := protocol.ReadLine(lines, protocol.DefaultMaxFrameBytes)
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			if conn.Write(line) != nil {
 				return errAgentGone
@@ -91,22 +91,6 @@ func forwardInput(conn protocol.Conn, in io.Reader) error {
 			return nil
 		case err != nil:
 			return fmt.Errorf("read the client: %w", err)
-		}
-	}
-}
-
-// readLine reads a line of at most protocol.DefaultMaxFrameBytes. With an error it returns what
-// came before it.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		piece, err := in.ReadSlice('\n')
-		line = append(line, piece...)
-		if len(line) > protocol.DefaultMaxFrameBytes {
-			return nil, fmt.Errorf("a message of more than %d bytes", int64(protocol.DefaultMaxFrameBytes))
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"assay/agent/command"
 	"assay/agent/mcp"
 	"assay/internal/protocol"
 )
@@ -107,7 +108,7 @@ func TestCommandFails(t *testing.T) {
 		s := startAgent(t, shellCommand(`echo "no key"; exit 3`))
 		s.sendFrame(frame{"type": "init", "session_id": 1, "eval_mode": true})
 		s.sendQuery("x")
-		_, isCommandError := errors.AsType[*mcp.CommandError](<-s.ended)
+		_, isCommandError := errors.AsType[*command.Error](<-s.ended)
 		require.True(t, isCommandError)
 		require.Equal(t, "no key\n", s.outputText())
 	})

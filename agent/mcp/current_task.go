@@ -89,7 +89,7 @@ func (c *currentTask) awaitSubmission(ctx context.Context, task tools.ExternalTa
 
 // instructions returns what a client gets when its session starts: the task, if there is
 // one, and how to work in a notebook.
-func (s *toolServer) instructions() string {
+func (s *ToolServer) instructions() string {
 	parts := []string{"These tools work on a live notebook. A task is given, its answer is handed in with submit_response."}
 	switch text, _ := s.task.get(); {
 	case text != "":
@@ -102,7 +102,7 @@ func (s *toolServer) instructions() string {
 
 // addTaskResources offers the task as a prompt and as a resource, and the notebook as a
 // resource.
-func (s *toolServer) addTaskResources() {
+func (s *ToolServer) addTaskResources() {
 	s.mcp.AddPrompt(&mcp.Prompt{Name: "task", Title: "The task", Description: "What is to be done in the notebook."},
 		func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 			text, _ := s.task.get()
@@ -129,7 +129,7 @@ func (s *toolServer) addTaskResources() {
 		})
 }
 
-func (s *toolServer) addTextResource(r *mcp.Resource, read func(context.Context) (string, error)) {
+func (s *ToolServer) addTextResource(r *mcp.Resource, read func(context.Context) (string, error)) {
 	r.MIMEType = "text/plain"
 	s.mcp.AddResource(r, func(ctx context.Context, _ *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 		text, err := read(ctx)
@@ -154,7 +154,7 @@ func getTaskToolDefinition() model.Tool {
 
 // getTask is the tool get_task: it waits for a task, for wait_s seconds at most, and returns
 // its text. The result says so if there is no task yet or the session has ended.
-func (s *toolServer) getTask(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *ToolServer) getTask(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	timeout, err := parseGetTaskTimeout(req.Params.Arguments)
 	if err != nil {
 		return textResult(fmt.Sprintf("Bad input for %s: %v", getTaskTool, err), true), nil

@@ -56,7 +56,7 @@ func (h toolHints) annotations() *mcp.ToolAnnotations {
 }
 
 // addTools offers the tools of the external agent, and get_task if withGetTask.
-func (s *toolServer) addTools(withGetTask bool) {
+func (s *ToolServer) addTools(withGetTask bool) {
 	offered, handlers := s.agent.Tools(), map[string]mcp.ToolHandler{}
 	if withGetTask {
 		offered = append(slices.Clip(offered), getTaskToolDefinition())
@@ -77,7 +77,7 @@ func (s *toolServer) addTools(withGetTask bool) {
 
 // withClientCancellation returns a handler that ends when the client disconnects or the server is
 // stopped, and that sends progress while it runs.
-func (s *toolServer) withClientCancellation(handler mcp.ToolHandler) mcp.ToolHandler {
+func (s *ToolServer) withClientCancellation(handler mcp.ToolHandler) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
@@ -91,7 +91,7 @@ func (s *toolServer) withClientCancellation(handler mcp.ToolHandler) mcp.ToolHan
 }
 
 // callTool runs a tool of the external agent.
-func (s *toolServer) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *ToolServer) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	content, isError := s.agent.CallTool(ctx, req.Params.Name, req.Params.Arguments)
 	return &mcp.CallToolResult{Content: toMCPContent(content), IsError: isError}, nil
 }
@@ -116,7 +116,7 @@ func toMCPContent(content []model.Block) []mcp.Content {
 
 // startProgress sends the client a notification each second, if it asked for progress, until
 // stop is called.
-func (s *toolServer) startProgress(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
+func (s *ToolServer) startProgress(ctx context.Context, req *mcp.CallToolRequest) (stop func()) {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return func() {}

@@ -1,4 +1,4 @@
-package mcp
+package command
 
 import (
 	"bytes"
@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	// maxLineBytes is the length at which a line of a command's output is passed on although
+	// maxLineBytes is the length at which a line of a program's output is passed on although
 	// it has not ended.
 	maxLineBytes = 64 << 10
 
-	// maxTailBytes is how much of the end of a command's output is kept.
+	// maxTailBytes is how much of the end of a program's output is kept.
 	maxTailBytes = 2 << 10
 )
 
-// commandOutput passes on the output of a command and keeps the last maxTailBytes bytes. It is
+// output passes on the output of a program and keeps the last maxTailBytes bytes. It is
 // safe for concurrent use.
-type commandOutput struct {
+type output struct {
 	mu   sync.Mutex
 	out  io.Writer
 	last []byte // at most maxTailBytes
 }
 
-func (o *commandOutput) writeLine(line []byte) {
+func (o *output) writeLine(line []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, _ = o.out.Write(line) // only for people who watch: an error changes nothing
@@ -34,17 +34,17 @@ func (o *commandOutput) writeLine(line []byte) {
 	}
 }
 
-// tail returns the last 2 KiB of the command's output without surrounding white space.
-func (o *commandOutput) tail() string {
+// tail returns the last 2 KiB of the program's output without surrounding white space.
+func (o *output) tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return strings.TrimSpace(strings.ToValidUTF8(string(o.last), ""))
 }
 
-// lineWriter passes on one stream of a command by whole lines, so that stdout and stderr do
+// lineWriter passes on one stream of a program by whole lines, so that stdout and stderr do
 // not mix within a line. It is used by one goroutine at a time.
 type lineWriter struct {
-	output  *commandOutput
+	output  *output
 	pending []byte // beginning of a line
 }
 
