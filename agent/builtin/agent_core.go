@@ -73,6 +73,17 @@ func (c *AgentCore) SendMessage(requestID string, m model.Message, usage *model.
 	c.server.sendMessage(c.sessionID, requestID, c.Config.Clock(), m, usage)
 }
 
+// SendUsage sends the tokens and the cost that an external program has used so far. A write error is
+// only logged.
+func (c *AgentCore) SendUsage(update protocol.UsageUpdate) {
+	update.Type = protocol.TypeAgentUsageUpdate
+	c.server.sendOrLog(update)
+}
+
+// StartReplyStream returns a stream for the reply of an external program's model, or nil if another
+// reply is being streamed. The caller must call Finish on it.
+func (c *AgentCore) StartReplyStream() *ReplyStream { return c.streamer.tryStart() }
+
 // QueryText returns the text of a query as the model gets it: the query, followed by its
 // contextual_node_data (the files that came with it) if there are any. Surrounding white
 // space is removed. It returns "" for an empty query.

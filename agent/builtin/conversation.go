@@ -216,8 +216,8 @@ func (c *Conversation) callModel(ctx context.Context, req model.Request) (*model
 // not retry.
 func (c *Conversation) callModelOnce(ctx context.Context, req model.Request) (*model.Response, error) {
 	stream := c.streamer.tryStart()
-	reply, err := c.Config.Model.Complete(ctx, req, stream.sendDelta)
-	stream.finish(err)
+	reply, err := c.Config.Model.Complete(ctx, req, stream.SendDelta)
+	stream.Finish(err)
 	return reply, err
 }
 

@@ -102,12 +102,12 @@ func (l Limits) check(used limitUse) error {
 type LimitError struct {
 	Limit                string // name of the limit, such as turns or max_eval_iters
 	Configured, Measured any    // numbers, in the unit of the limit
-	text                 string // replaces "MEASURED of CONFIGURED" in the message unless ""
+	Text                 string // replaces "MEASURED of CONFIGURED" in the message unless ""
 }
 
 func (e *LimitError) Error() string {
-	if e.text != "" {
-		return fmt.Sprintf("limit reached: %s (%s)", e.Limit, e.text)
+	if e.Text != "" {
+		return fmt.Sprintf("limit reached: %s (%s)", e.Limit, e.Text)
 	}
 	return fmt.Sprintf("limit reached: %s %v of %v", e.Limit, e.Measured, e.Configured)
 }

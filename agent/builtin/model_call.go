@@ -197,11 +197,11 @@ func (m *ModelCall) compactTranscript() error {
 func (m *ModelCall) contextLimitError() error {
 	limit := &LimitError{
 		Limit: "context", Configured: "the model's context", Measured: "more",
-		text: "the conversation is longer than the model reads",
+		Text: "the conversation is longer than the model reads",
 	}
 	if card := m.usage.modelCard; card != nil {
 		limit.Configured = card.Context
-		limit.text = fmt.Sprintf("the conversation is longer than the %d tokens that the model reads", card.Context)
+		limit.Text = fmt.Sprintf("the conversation is longer than the %d tokens that the model reads", card.Context)
 	}
 	return limit
 }

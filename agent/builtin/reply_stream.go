@@ -18,31 +18,31 @@ type replyStreamer struct {
 	busy   sync.Mutex
 }
 
-// replyStream sends one model reply to the server piece by piece. The server may drop these
-// frames for slow watchers. A nil replyStream sends nothing.
-type replyStream struct {
-	*replyStreamer
-	started bool
+// ReplyStream sends one model reply to the server piece by piece. The server may drop these
+// frames for slow watchers. A nil ReplyStream sends nothing.
+type ReplyStream struct {
+	streamer *replyStreamer
+	started  bool
 }
 
 // tryStart returns a stream for a model reply, or nil if another reply is being streamed.
-// The caller must call finish on the stream.
-func (s *replyStreamer) tryStart() *replyStream {
+// The caller must call Finish on the stream.
+func (s *replyStreamer) tryStart() *ReplyStream {
 	if !s.busy.TryLock() {
 		return nil
 	}
-	return &replyStream{replyStreamer: s}
+	return &ReplyStream{streamer: s}
 }
 
-// sendDelta sends one piece of a model reply: the start of a block, a part of its text, or
+// SendDelta sends one piece of a model reply: the start of a block, a part of its text, or
 // its end. A write error is only logged.
-func (s *replyStream) sendDelta(d model.Delta) {
+func (s *ReplyStream) SendDelta(d model.Delta) {
 	if s == nil {
 		return
 	}
 	if !s.started {
 		s.started = true
-		s.server.sendOrLog(protocol.StreamFrame{Type: protocol.TypeAgentStreamStart, Timestamp: formatTimestamp(s.clock())})
+		s.streamer.server.sendOrLog(protocol.StreamFrame{Type: protocol.TypeAgentStreamStart, Timestamp: formatTimestamp(s.streamer.clock())})
 	}
 	frame := protocol.StreamFrame{BlockIndex: &d.Index}
 	switch d.Kind {
@@ -53,16 +53,16 @@ func (s *replyStream) sendDelta(d model.Delta) {
 	case model.DeltaStop:
 		frame.Type = protocol.TypeAgentStreamStop
 	}
-	s.server.sendOrLog(frame)
+	s.streamer.server.sendOrLog(frame)
 }
 
-// finish sends the end of a streamed model reply and lets the next reply be streamed. err
+// Finish sends the end of a streamed model reply and lets the next reply be streamed. err
 // says why the reply broke off; nil means that it is complete.
-func (s *replyStream) finish(err error) {
+func (s *ReplyStream) Finish(err error) {
 	if s == nil {
 		return
 	}
-	defer s.busy.Unlock()
+	defer s.streamer.busy.Unlock()
 	if !s.started {
 		return
 	}
@@ -70,5 +70,5 @@ func (s *replyStream) finish(err error) {
 	if err != nil {
 		frame.Error = err.Error()
 	}
-	s.server.sendOrLog(frame)
+	s.streamer.server.sendOrLog(frame)
 }

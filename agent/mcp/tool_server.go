@@ -35,6 +35,9 @@ type ToolServerConfig struct {
 	Version       string       // of the assay program
 	OffersGetTask bool         // clients have a tool that waits for the task
 	Log           *slog.Logger // nil discards
+
+	// BeforeCall, if set, is called before each call of a tool of the notebook.
+	BeforeCall func(context.Context)
 }
 
 // ToolServer serves the notebook's tools to MCP clients on the agent's Unix socket. It is
@@ -46,8 +49,9 @@ type ToolServer struct {
 	mcp      *mcp.Server
 	http     *http.Server
 	requests requestTracker
-	clients  sync.WaitGroup // HTTP requests and WebSockets that are being served
-	serving  sync.WaitGroup // the goroutine that accepts clients
+	before   func(context.Context) // called before each call of a tool of the notebook
+	clients  sync.WaitGroup        // HTTP requests and WebSockets that are being served
+	serving  sync.WaitGroup        // the goroutine that accepts clients
 
 	ctx    context.Context //nolint:containedctx // of the server: tool calls outlive the HTTP requests that they come in
 	cancel context.CancelFunc
@@ -63,8 +67,11 @@ func StartToolServer(ctx context.Context, agent *tools.ExternalAgent, cfg ToolSe
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.BeforeCall == nil {
+		cfg.BeforeCall = func(context.Context) {}
+	}
 	s := &ToolServer{
-		agent: agent, task: newCurrentTask(), log: cfg.Log,
+		agent: agent, task: newCurrentTask(), log: cfg.Log, before: cfg.BeforeCall,
 		requests: requestTracker{open: map[string]*http.Request{}},
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

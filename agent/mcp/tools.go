@@ -92,6 +92,7 @@ func (s *ToolServer) withClientCancellation(handler mcp.ToolHandler) mcp.ToolHan
 
 // callTool runs a tool of the external agent.
 func (s *ToolServer) callTool(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.before(ctx)
 	content, isError := s.agent.CallTool(ctx, req.Params.Name, req.Params.Arguments)
 	return &mcp.CallToolResult{Content: toMCPContent(content), IsError: isError}, nil
 }

@@ -18,8 +18,9 @@ var errQueryEnded = errors.New("the work on the query has ended")
 
 // ExternalAgent is an agent controlled by another program, which calls the tools of the
 // notebook one by one. Each call is sent to the server as a tool_use and a tool_result,
-// so that readers of the conversation see what they would see of a model of ours. It is
-// safe for concurrent use.
+// so that readers of the conversation see what they would see of a model of ours. A program
+// that reports what its model writes and which other tools it uses adds that to the
+// conversation with AddReplyText and RecordCall. It is safe for concurrent use.
 type ExternalAgent struct {
 	agent     *builtin.Agent
 	executor  *toolExecutor
@@ -27,13 +28,13 @@ type ExternalAgent struct {
 	cellLocks cellLocks
 	work      func(context.Context, ExternalTask) error // set by Run
 
-	mu          sync.Mutex
-	calls       map[*externalCall]bool // registered and not finished
-	closedErr   error                  // why no more calls are accepted; nil while they are
-	callCount   int                    // calls so far, for their ids
-	query       *openQuery             // the query that is being worked on; nil if none
-	activeCalls int                    // calls that have started, except submissions
-	changed     chan struct{}          // closed and replaced when calls or activeCalls shrinks
+	disconnected chan struct{} // closed when the connection to the server has ended
+
+	mu        sync.Mutex
+	calls     externalCalls
+	closedErr error         // why no more calls are accepted; nil while they are
+	query     *openQuery    // the query that is being worked on; nil if none
+	reply     externalReply // what the program's model has written for it and was not sent as a message yet
 }
 
 // ExternalTask is one query as the external program gets it.
@@ -46,6 +47,9 @@ type ExternalTask struct {
 	// Submitted is closed when a submission has ended the task. The program may still do
 	// some work then.
 	Submitted <-chan struct{}
+
+	// Disconnected is closed when the connection to the server has ended. The program must end soon then.
+	Disconnected <-chan struct{}
 }
 
 // openQuery is a query that is being worked on.
@@ -59,7 +63,7 @@ type openQuery struct {
 // NewExternalAgent returns an agent on conn that has not started. Of the configuration it
 // uses Limits, Stderr, Log, Clock and NewTxID.
 func NewExternalAgent(conn protocol.Conn, cfg builtin.Config) (*ExternalAgent, error) {
-	a := &ExternalAgent{calls: map[*externalCall]bool{}, changed: make(chan struct{}), cellLocks: cellLocks{locked: map[string]chan struct{}{}}}
+	a := &ExternalAgent{calls: newExternalCalls(), disconnected: make(chan struct{}), cellLocks: cellLocks{locked: map[string]chan struct{}{}}}
 	var err error
 	a.agent, err = builtin.NewAgent(readEndNotifyingConn{conn, a.failAllCalls}, cfg, StrategyName, func(core *builtin.AgentCore) (builtin.Strategy, error) {
 		var err error
@@ -120,10 +124,15 @@ func (a *ExternalAgent) answerQuery(ctx context.Context, query protocol.AgentQue
 	text := builtin.QueryText(query)
 	a.sendMessage(builtin.UserMessage(model.Text(text)), q)
 	a.agent.SendStatus(protocol.AgentThinking)
-	err = a.work(ctx, ExternalTask{Text: text, EarlierTasks: a.earlierTasksText(), IsEvaluation: a.history.EvalMode, Submitted: q.submitted})
+	stopCancelling := context.AfterFunc(ctx, func() { a.cancelQueryCalls(q, context.Cause(ctx)) })
+	err = a.work(ctx, ExternalTask{
+		Text: text, EarlierTasks: a.earlierTasksText(), IsEvaluation: a.history.EvalMode, Submitted: q.submitted, Disconnected: a.disconnected,
+	})
+	stopCancelling()
 	if ctx.Err() != nil || a.submissionForQuery(q) == nil {
-		a.cancelCalls(q, context.Cause(ctx))
+		a.endCalls(q, context.Cause(ctx))
 	}
+	a.sendReply()
 	a.setOpenQuery(nil)
 	submission := a.submissionForQuery(q)
 	a.addToHistory(text, submission)
@@ -173,23 +182,14 @@ func (a *ExternalAgent) earlierTasksText() string {
 	return render.Clip(text.String(), render.MaxTextBytes) + "Now you are asked:\n\n"
 }
 
-// cancelCalls cancels the calls that were made for a query and waits for their end. A nil
-// cause means that the query has ended normally.
-func (a *ExternalAgent) cancelCalls(q *openQuery, cause error) {
+// endCalls cancels the calls that were made for a query and waits for their end. A nil cause means
+// that the query has ended normally.
+func (a *ExternalAgent) endCalls(q *openQuery, cause error) {
 	if cause == nil {
 		cause = errQueryEnded
 	}
 	for {
-		a.mu.Lock()
-		left := false
-		for c := range a.calls {
-			if c.query == q {
-				left = true
-				c.cancel(cause)
-			}
-		}
-		changed := a.changed
-		a.mu.Unlock()
+		left, changed := a.cancelQueryCalls(q, cause)
 		if !left {
 			return
 		}
@@ -197,13 +197,30 @@ func (a *ExternalAgent) cancelCalls(q *openQuery, cause error) {
 	}
 }
 
+// cancelQueryCalls cancels the calls that were made for a query. It reports whether there are any, and
+// returns a channel that is closed when a call has ended.
+func (a *ExternalAgent) cancelQueryCalls(q *openQuery, cause error) (left bool, changed <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for c := range a.calls.unfinished {
+		if c.query == q {
+			left = true
+			c.cancel(cause)
+		}
+	}
+	return left, a.calls.changed
+}
+
 // failAllCalls cancels all calls and makes later ones fail: the connection to the server has
 // ended.
 func (a *ExternalAgent) failAllCalls() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.closedErr = builtin.ErrConnectionEnded
-	for c := range a.calls {
+	if a.closedErr == nil {
+		a.closedErr = builtin.ErrConnectionEnded
+		close(a.disconnected)
+	}
+	for c := range a.calls.unfinished {
 		c.cancel(builtin.ErrConnectionEnded)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"assay/agent/builtin"
@@ -18,9 +19,28 @@ type externalCall struct {
 	block   model.Block // the tool_use
 	query   *openQuery  // the open query when the call was registered; nil if none
 	started bool
-	active  bool // counted in activeCalls; false for submissions
+	active  bool // counted in externalCalls.active; false for submissions
 	cancel  context.CancelCauseFunc
 	result  chan model.Block // buffer of 1
+}
+
+// externalCalls are the calls of an external program. They are protected by ExternalAgent.mu.
+type externalCalls struct {
+	unfinished  map[*externalCall]bool
+	count       int            // calls so far, for their ids
+	countByTool map[string]int // calls so far of the notebook's tools
+	active      int            // calls that have started, except submissions
+	changed     chan struct{}  // closed and replaced when unfinished or active shrinks
+}
+
+func newExternalCalls() externalCalls {
+	return externalCalls{unfinished: map[*externalCall]bool{}, countByTool: map[string]int{}, changed: make(chan struct{})}
+}
+
+// nextID returns the id of a new call.
+func (c *externalCalls) nextID() string {
+	c.count++
+	return fmt.Sprintf("toolu_hands_%d", c.count)
 }
 
 // registerCall accepts a call, or returns an error if the connection to the server has ended.
@@ -30,10 +50,12 @@ func (a *ExternalAgent) registerCall(c *externalCall, name string, input json.Ra
 	if a.closedErr != nil {
 		return a.closedErr
 	}
-	a.callCount++
-	c.block = model.ToolUse(fmt.Sprintf("toolu_hands_%d", a.callCount), name, toObjectInput(input))
+	if isOffered := slices.ContainsFunc(a.Tools(), func(t model.Tool) bool { return t.Name == name }); isOffered {
+		a.calls.countByTool[name]++
+	}
+	c.block = model.ToolUse(a.calls.nextID(), name, toObjectInput(input))
 	c.query = a.query
-	a.calls[c] = true
+	a.calls.unfinished[c] = true
 	return nil
 }
 
@@ -66,19 +88,19 @@ func (a *ExternalAgent) withdrawCall(c *externalCall) bool {
 
 // removeCallLocked forgets a call and wakes those who wait for the end of calls.
 func (a *ExternalAgent) removeCallLocked(c *externalCall) {
-	delete(a.calls, c)
-	close(a.changed)
-	a.changed = make(chan struct{})
+	delete(a.calls.unfinished, c)
+	close(a.calls.changed)
+	a.calls.changed = make(chan struct{})
 }
 
 // startCall marks a call as started. It reports false if the call has been withdrawn.
 func (a *ExternalAgent) startCall(c *externalCall) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	c.started = a.calls[c]
+	c.started = a.calls.unfinished[c]
 	c.active = c.started && a.agent.IsInitialised() && !isSubmission(c.block.Name)
 	if c.active {
-		if a.activeCalls++; a.activeCalls == 1 {
+		if a.calls.active++; a.calls.active == 1 {
 			a.agent.SendStatus(protocol.AgentExecuting)
 		}
 	}
@@ -124,7 +146,7 @@ func (a *ExternalAgent) finishCall(c *externalCall, result model.Block, send boo
 		a.sendCallLocked(c, result)
 	}
 	if c.active {
-		if a.activeCalls--; a.activeCalls == 0 {
+		if a.calls.active--; a.calls.active == 0 {
 			a.sendIdleStatusLocked()
 		}
 	}
@@ -143,9 +165,14 @@ func (a *ExternalAgent) sendIdleStatusLocked() {
 	}
 }
 
-// sendCallLocked sends a call and its result, with no other message between them.
+// sendCallLocked sends a call and its result, with no other message between them. What the program's
+// model has written before the call is in the same message.
 func (a *ExternalAgent) sendCallLocked(c *externalCall, result model.Block) {
-	a.sendMessage(builtin.AssistantMessage(c.block), c.query)
+	var content []model.Block
+	if c.query == a.query {
+		content = a.reply.take()
+	}
+	a.sendMessage(builtin.AssistantMessage(append(content, c.block)...), c.query)
 	a.sendMessage(builtin.UserMessage(result), c.query)
 }
 
@@ -155,10 +182,10 @@ func (a *ExternalAgent) sendCallLocked(c *externalCall, result model.Block) {
 func (a *ExternalAgent) runSubmission(ctx context.Context, c *externalCall) {
 	for {
 		a.mu.Lock()
-		if a.activeCalls == 0 {
+		if a.calls.active == 0 {
 			break
 		}
-		changed := a.changed
+		changed := a.calls.changed
 		a.mu.Unlock()
 		select {
 		case <-changed:
