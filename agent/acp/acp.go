@@ -7,8 +7,8 @@
 //	                                   │                └── starts assay mcp
 //	                                   └── Unix socket ── MCP ──┘
 //
-// The program works on all queries in one session. What it writes, and the tools of its own that it uses,
-// become the conversation of a [tools.ExternalAgent], which runs the calls of the notebook's tools.
+// The program works on all queries in one session. What it writes, and its calls of other tools than the
+// notebook's, become the conversation of a [tools.ExternalAgent], which runs the calls of the notebook's tools.
 //
 // The client is written by hand: the Go SDK of the protocol neither reports lines that are not JSON-RPC,
 // nor takes messages of more than 10 MiB, nor waits for its goroutines. The encoding of messages is that of

@@ -119,22 +119,16 @@ func (h *harness) runQuery(text string) string {
 	return h.AwaitQueryEnd(from)
 }
 
-// awaitFile waits for a line in a file of the program's folder and returns it.
-func (h *harness) awaitFile(name string) string {
+// awaitPID waits until the program has written its process id to the file pid, and returns it.
+func (h *harness) awaitPID() string {
 	h.T.Helper()
 	var text []byte
 	require.Eventually(h.T, func() bool {
 		var err error
-		text, err = os.ReadFile(filepath.Join(h.dir, name))
+		text, err = os.ReadFile(filepath.Join(h.dir, "pid"))
 		return err == nil && strings.HasSuffix(string(text), "\n")
-	}, maxTestWaitTimeout, time.Millisecond, name)
+	}, maxTestWaitTimeout, time.Millisecond)
 	return strings.TrimSpace(string(text))
-}
-
-// touch makes a file in the program's folder.
-func (h *harness) touch(name string) {
-	h.T.Helper()
-	require.NoError(h.T, os.WriteFile(filepath.Join(h.dir, name), nil, 0o600))
 }
 
 // errorTexts returns the texts of the agent's errors.

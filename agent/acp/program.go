@@ -87,7 +87,8 @@ func (p *program) startProcess() error {
 	return nil
 }
 
-// stop stops the program and its process group, and waits until everything that it has sent is handled.
+// stop stops the program and its process group, and waits until everything that it has sent is handled. It
+// may be called again.
 func (p *program) stop() {
 	p.conn.end(errStreamEnded)
 	_ = p.stdin.Close() // a program that reads its input sees the end
@@ -196,9 +197,10 @@ func (e *answerError) Error() string { return e.text }
 // Unwrap returns the answer.
 func (e *answerError) Unwrap() error { return e.answer }
 
-// endError says why the connection has ended with err: a [*command.Error] if the program has exited.
-// Otherwise the program must be stopped.
+// endError stops the program and says why the connection has ended with err: with a [*command.Error] if
+// the program has exited.
 func (p *program) endError(err error) error {
+	defer p.stop()
 	if !errors.Is(err, errStreamEnded) {
 		return fmt.Errorf("%s: %w", p.process.Name(), err)
 	}
@@ -206,6 +208,7 @@ func (p *program) endError(err error) error {
 	defer timer.Stop()
 	select {
 	case <-p.process.Exited():
+		p.stop() // what it printed last is read
 		return &command.Error{Text: p.process.ExitText()}
 	case <-timer.C:
 		return fmt.Errorf("%s has closed its standard input or output", p.process.Name())

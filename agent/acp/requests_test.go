@@ -1,6 +1,7 @@
 package acp_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -65,9 +66,7 @@ func TestUpdates(t *testing.T) {
 	text := func(text string) step { return step{"type": "text", "text": text} }
 	call := func(id string, fields step) step {
 		update := step{"sessionUpdate": "tool_call_update", "toolCallId": id}
-		for name, value := range fields {
-			update[name] = value
-		}
+		maps.Copy(update, fields)
 		return step{"update": update}
 	}
 	h := startAgent(t, onePrompt(
@@ -152,26 +151,35 @@ func TestFaultyPrograms(t *testing.T) {
 		want    string
 	}{
 		"never initialises": {
-			script{}, []string{"/bin/sh", "-c", "echo 'Usage: agent [FILE]'; exec sleep 1000"}, acp.Config{StartTimeout: 2 * time.Second},
+			script{},
+			[]string{"/bin/sh", "-c", "echo 'Usage: agent [FILE]'; exec sleep 1000"},
+			acp.Config{StartTimeout: 2 * time.Second},
 			"sh did not answer initialize within 2s; the first line that it printed is not JSON-RPC: Usage: agent [FILE]",
 		},
 		"another version": {
-			script{Initialize: step{"protocolVersion": 2}}, nil, acp.Config{},
+			script{Initialize: step{"protocolVersion": 2}},
+			nil,
+			acp.Config{},
 			"python3 speaks version 2 of the Agent Client Protocol, Assay version 1",
 		},
 		"closes its output": {onePrompt(step{"close_stdout": nil}), nil, acp.Config{}, "python3 has closed its standard input or output"},
 		"wants a login": {
 			script{NeedsAuth: true, Initialize: step{auth: []step{
-				{"id": "web", "name": "Log in with Google", "description": nil}, {"id": "key", "name": "Use a key", "description": "Requires setting the `NO_SUCH_KEY` environment variable"},
+				{"id": "web", "name": "Log in with Google", "description": nil},
+				{"id": "key", "name": "Use a key", "description": "Requires setting the `NO_SUCH_KEY` environment variable"},
 				{"id": "tty", "name": "Use PATH_OF_TERMINAL", "type": "terminal"},
-			}}}, nil, acp.Config{Environ: []string{"PATH_OF_TERMINAL=1"}},
+			}}},
+			nil,
+			acp.Config{Environ: []string{"PATH_OF_TERMINAL=1"}},
 			"python3 wants authentication: Log in with Google, Use a key (Requires setting the `NO_SUCH_KEY` environment variable), Use PATH_OF_TERMINAL; " +
 				"set the variables of one of them, or log in beforehand and copy the settings to its HOME (--agent-home)",
 		},
 		"wants what it does not offer": {script{NeedsAuth: true}, nil, acp.Config{}, "python3 wants authentication, and offers no way to authenticate"},
 		"a huge message":               {onePrompt(step{"flood": 64 << 20}), nil, acp.Config{}, "python3: a message of more than 67108864 bytes"},
 		"does not read": {
-			script{}, []string{"/bin/sh", "-c", `while echo '{"jsonrpc":"2.0","id":"a long id to fill the pipe with answers soon","method":"x"}'; do :; done`}, acp.Config{},
+			script{},
+			[]string{"/bin/sh", "-c", `while echo '{"jsonrpc":"2.0","id":"a long id to fill the pipe with answers soon","method":"x"}'; do :; done`},
+			acp.Config{},
 			"sh: the program does not read its standard input",
 		},
 	} {
@@ -191,8 +199,10 @@ func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	s := onePrompt(step{"echo_prompt": nil})
 	s.NeedsAuth, s.Initialize = true, step{"authMethods": []step{
-		{"id": "web", "name": "Log in"}, {"id": "unset", "name": "Use NO_SUCH_KEY"},
-		{"id": "vars", "name": "Use a key", "type": "env_var", "vars": []step{{"name": "SOME_KEY"}}}, {"id": "later", "name": "Use SOME_KEY"},
+		{"id": "web", "name": "Log in"},
+		{"id": "unset", "name": "Use NO_SUCH_KEY"},
+		{"id": "vars", "name": "Use a key", "type": "env_var", "vars": []step{{"name": "SOME_KEY"}}},
+		{"id": "later", "name": "Use SOME_KEY"},
 	}}
 	h := startAgent(t, s, acp.Config{Environ: []string{"SOME_KEY=secret", "NO_SUCH_KEY="}})
 	require.Equal(t, "done", h.runQuery("count"))

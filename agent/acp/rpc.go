@@ -40,8 +40,8 @@ type rpcResponse struct {
 	err    error
 }
 
-// rpcConn is a JSON-RPC 2.0 connection with a message per line. Whoever creates one runs readMessages
-// and writeMessages. The other methods are safe for concurrent use and never block.
+// rpcConn is a JSON-RPC 2.0 connection with a message per line. Its owner runs readMessages and
+// writeMessages. The other methods are safe for concurrent use and never block.
 type rpcConn struct {
 	handler  rpcHandler
 	outgoing chan []byte   // lines to write; see maxQueuedLines

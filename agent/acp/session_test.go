@@ -81,13 +81,13 @@ func TestIgnoredCancelStopsTheProgram(t *testing.T) {
 	h := startAgent(t, onePrompt(step{"touch": "pid"}, step{"hang": nil}), acp.Config{CancelTimeout: time.Millisecond})
 	from := len(h.Frames())
 	h.SendQuery("count")
-	pid := h.awaitFile("pid")
+	pid := h.awaitPID()
 	h.SendCancel()
 	require.Equal(t, "ready", h.AwaitQueryEnd(from))
 	requireProcessGone(t, pid)
 	from = len(h.Frames())
 	h.SendQuery("again")
-	require.Eventually(t, func() bool { return h.awaitFile("pid") != pid }, maxTestWaitTimeout, time.Millisecond)
+	require.Eventually(t, func() bool { return h.awaitPID() != pid }, maxTestWaitTimeout, time.Millisecond)
 	h.SendCancel()
 	require.Equal(t, "ready", h.AwaitQueryEnd(from))
 }
@@ -99,7 +99,7 @@ func TestTurnIsEndedAfterSubmission(t *testing.T) {
 		CloseTimeout: time.Millisecond, CancelTimeout: time.Millisecond,
 	})
 	require.Equal(t, "done", h.runQuery("count"))
-	requireProcessGone(t, h.awaitFile("pid"))
+	requireProcessGone(t, h.awaitPID())
 	require.Len(t, h.Submissions(), 1)
 	require.Empty(t, h.errorTexts())
 }
@@ -109,7 +109,7 @@ func TestDisconnectStopsTheProgram(t *testing.T) {
 	t.Parallel()
 	h := startAgent(t, onePrompt(step{"touch": "pid"}, step{"hang": nil}), acp.Config{CancelTimeout: time.Hour})
 	h.SendQuery("count")
-	pid := h.awaitFile("pid")
+	pid := h.awaitPID()
 	require.NoError(t, h.Conn.Close(protocol.CloseNormal, ""))
 	require.NoError(t, <-h.Ended)
 	requireProcessGone(t, pid)
@@ -132,8 +132,10 @@ func TestStopReasons(t *testing.T) {
 		"cancelled":         {step{"end": step{"stopReason": "cancelled"}}, "done", []string{`python3 has ended its turn with the stop reason "cancelled"`}, ""},
 		"none":              {step{"end": step{}}, "done", []string{`python3 has ended its turn with the stop reason ""`}, ""},
 		"an error": {
-			step{"fail": step{"code": -32603, "message": "no credit", "data": step{"left": 0}}}, `python3 answered session/prompt with error -32603: no credit {"left": 0}`,
-			[]string{`python3 answered session/prompt with error -32603: no credit {"left": 0}`}, "",
+			step{"fail": step{"code": -32603, "message": "no credit", "data": step{"left": 0}}},
+			`python3 answered session/prompt with error -32603: no credit {"left": 0}`,
+			[]string{`python3 answered session/prompt with error -32603: no credit {"left": 0}`},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -102,7 +102,11 @@ func (t *toolCalls) record(call *toolCall, isError bool) {
 		Title string          `json:"title"`
 		Input json.RawMessage `json:"input,omitempty"`
 	}{call.title, call.input})
-	t.agent.RecordCall(call.kind, input, isError, model.Text(call.result))
+	var content []model.Block
+	if call.result != "" {
+		content = append(content, model.Text(call.result))
+	}
+	t.agent.RecordCall(call.kind, input, isError, content...)
 }
 
 // notebookTool returns the tool of the notebook that the program's labels of a call name, or "".

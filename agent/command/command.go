@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -161,5 +162,5 @@ func (p *Process) Name() string { return filepath.Base(p.cmd.Path) }
 
 // WriteLine passes on a line as if the program had printed it on its standard error.
 func (p *Process) WriteLine(line []byte) {
-	p.output.writeLine(append(line[:len(line):len(line)], '\n'))
+	p.output.writeLine(append(slices.Clip(line), '\n'))
 }

@@ -85,7 +85,7 @@ func (h *kernelAndAgentHost) agentSandboxRules() sandbox.Rules {
 	rules := h.flags.sandbox.newRules(f.readPaths)
 	rules.Network, rules.WritePaths = h.agentNetwork(), absolutePaths(f.writePaths)
 	rules.ReadPaths = slices.Concat(rules.ReadPaths, commandReadPaths(h.agentCommand), h.agentReadPaths)
-	if _, ok := h.flags.mcpClientCommand(); ok { // the agent is this program, and its client connects to a Unix socket
+	if name, _ := h.flags.agentProtocol(); name != "" { // the agent is this program, and an MCP client connects to its Unix socket
 		rules.ReadPaths, rules.AllowUnixSockets = append(rules.ReadPaths, h.p.self), true
 	}
 	return rules

@@ -45,7 +45,7 @@ type kernelAndAgentFlags struct {
 
 func (f *kernelAndAgentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "builtin", "`agent`: builtin, oracle, noop, mcp, 'COMMAND ARGS…', or 'mcp: COMMAND ARGS…' for an MCP client")
+	flags.StringVar(&f.agent, "agent", "builtin", "`agent`: builtin, oracle, noop, mcp, 'COMMAND ARGS…', 'mcp: COMMAND ARGS…' for an MCP client, or 'acp: COMMAND ARGS…' for an ACP agent")
 	f.builtin.add(flags)
 	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable to pass to the agent (repeatable)")
 	flags.StringVar(&f.kernel, "kernel", "python", "`kernel`: python, elisp, jupyter:NAME (an installed Jupyter kernel), or 'COMMAND ARGS…'")
@@ -82,7 +82,7 @@ type kernelAndAgentHost struct {
 	gateway    *modelGateway // for the agents' calls of models; nil: they call their models themselves
 	secret     string        // part of the names of sockets that code in a kernel must not find
 
-	agentCommand   []string // of a foreign agent, or of an MCP client
+	agentCommand   []string // of a foreign agent, an MCP client, or an ACP agent
 	agentReadPaths []string // folders of Python's libraries that the environment names
 }
 
@@ -165,10 +165,9 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 	case f.maxStdioBytes == 0 || f.maxStdioBytes < -1:
 		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.maxStdioBytes)
 	}
-	switch line, isMCP := h.flags.mcpClientCommand(); {
-	case isMCP:
-		err = h.parseMCPClientCommand(line)
-	default:
+	if name, line := h.flags.agentProtocol(); name != "" {
+		err = h.parseProtocolAgent(name, line)
+	} else {
 		err = h.checkAgent()
 	}
 	if err == nil {
@@ -177,7 +176,7 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 	return err
 }
 
-// checkAgent rejects an invalid --agent that is no MCP client.
+// checkAgent rejects an invalid --agent that speaks neither MCP nor ACP.
 func (h *kernelAndAgentHost) checkAgent() (err error) {
 	switch h.flags.agent {
 	case "oracle", "noop":
@@ -198,7 +197,7 @@ func (f *kernelAndAgentFlags) hasForeignAgent() bool {
 
 // parseCommandLine splits a command line as a shell does. It makes the paths of the program
 // and of existing files absolute, and fails if the program does not exist. Errors name
-// the flag, and keywords, the other values that it takes.
+// the flag, and keywords, the other values that it takes; "" means none.
 func parseCommandLine(flag, line, keywords string) ([]string, error) {
 	words, err := shellwords.Parse(line)
 	if err != nil {
@@ -208,8 +207,11 @@ func parseCommandLine(flag, line, keywords string) ([]string, error) {
 		return nil, fmt.Errorf("%s is empty", flag)
 	}
 	path, err := lookPath(words[0])
+	if err != nil && keywords != "" {
+		err = fmt.Errorf("want %s, or a command: %w", keywords, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s %q: want %s, or a command: %w", flag, line, keywords, err)
+		return nil, fmt.Errorf("%s %q: %w", flag, line, err)
 	}
 	words[0] = path
 	for i, word := range words[1:] {
@@ -228,8 +230,8 @@ func parseCommandLine(flag, line, keywords string) ([]string, error) {
 // an oracle plays; "" if the case has none.
 func (h *kernelAndAgentHost) agentConfig(solution string) (agent.Config, error) {
 	cfg := agent.Config{PassVariables: h.flags.agentEnv, ReadyTimeout: h.flags.readyTimeout, MaxFrameBytes: h.flags.maxFrameBytes}
-	if _, ok := h.flags.mcpClientCommand(); ok {
-		cfg.Command, cfg.Sandbox, cfg.PrivateRoot, cfg.HomeSeed = h.mcpAgentCommand(), h.sandboxes.agent, h.agentsDir(), h.flags.agentSandbox.home
+	if name, _ := h.flags.agentProtocol(); name != "" {
+		cfg.Command, cfg.Sandbox, cfg.PrivateRoot, cfg.HomeSeed = h.protocolAgentCommand(name), h.sandboxes.agent, h.agentsDir(), h.flags.agentSandbox.home
 		return cfg, nil
 	}
 	switch h.flags.agent {

@@ -3,18 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"os/signal"
-	"slices"
-	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"assay/agent"
-	"assay/agent/builtin"
 	"assay/agent/mcp"
 	"assay/cmd/assay/internal/exit"
-	"assay/internal/protocol"
 )
 
 type mcpFlags struct {
@@ -99,85 +93,6 @@ func (p *cli) mcpLocalSession(ctx context.Context, f *localSessionFlags) error {
 		err = errors.Join(err, s.close("its client has gone"))
 	}
 	return interrupt.exitErrorOr(exit.FirstErrorOrBroken(err))
-}
-
-func (p *cli) newAgentMCPCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "mcp [COMMAND [ARGUMENT...]] FD",
-		Short: "Run an agent that is controlled by an MCP client",
-		Long: `Run an agent that offers the tools of a notebook at a Unix socket in the folder
-ASSAY_AGENT_DIR, to which assay mcp connects a client. The server starts it for
---agent mcp and --agent 'mcp: COMMAND', with the number of an inherited socket
-as the last argument.
-
-The command is started for each query. It finds .mcp.json in its folder and
-the path of the Unix socket in ASSAY_SOCKET. {task} in an argument is replaced by
-the query; if no argument has {task}, the query is the command's stdin.
-
-Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
-		Example: "  ASSAY_AGENT_DIR=/tmp/private assay agent mcp claude -p {task} --mcp-config .mcp.json 3",
-		Args:    cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			last := len(args) - 1
-			return p.serveAgentMCP(cmd.Context(), args[:last], args[last])
-		},
-	}
-	cmd.Flags().SetInterspersed(false) // flags after COMMAND belong to it
-	return cmd
-}
-
-// serveAgentMCP runs the agent on the inherited socket fd. It creates the Unix socket for MCP clients
-// in the agent's private folder, and starts command for each query unless command is empty.
-func (p *cli) serveAgentMCP(ctx context.Context, command []string, fd string) error {
-	conn, err := inheritedSocket(fd)
-	if err != nil {
-		return exit.UsageError(err)
-	}
-	agentDir, isSet := p.getenv("ASSAY_AGENT_DIR")
-	if !isSet {
-		return exit.UsageError(errors.Join(errors.New("agent mcp: ASSAY_AGENT_DIR is not set"), conn.Close(protocol.CloseNormal, "")))
-	}
-	// The command has its own process group, so a signal must be passed on to it.
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	err = mcp.Run(ctx, conn, mcp.Config{
-		Socket: mcp.SocketPath(agentDir), Command: command, Program: p.self, Environ: p.environ,
-		Version: version, Agent: builtin.Config{Stderr: p.stderr, Log: p.newLogger()}, Stderr: p.stderr, Log: p.newLogger(),
-	})
-	if err != nil && ctx.Err() == nil {
-		return exit.BrokenError(err)
-	}
-	return nil
-}
-
-// agentFlagMCP is the value of --agent for an agent that is controlled by MCP clients. With
-// a colon and a command behind it, the agent starts the client itself.
-const agentFlagMCP = "mcp"
-
-// mcpClientCommand returns the command line of the client in --agent, "" if clients
-// connect by themselves. isMCP is false for any other agent.
-func (f *kernelAndAgentFlags) mcpClientCommand() (line string, isMCP bool) {
-	if f.agent == agentFlagMCP {
-		return "", true
-	}
-	line, isMCP = strings.CutPrefix(f.agent, agentFlagMCP+":")
-	return line, isMCP
-}
-
-// parseMCPClientCommand sets agentCommand to the parsed command line of the MCP client, or
-// leaves it empty for --agent mcp, which has none. It fails if line cannot be parsed or if its
-// program does not exist.
-func (h *kernelAndAgentHost) parseMCPClientCommand(line string) (err error) {
-	if h.flags.agent == agentFlagMCP {
-		return nil
-	}
-	h.agentCommand, err = parseCommandLine("--agent mcp:", strings.TrimSpace(line), "mcp alone")
-	return err
-}
-
-// mcpAgentCommand returns the command that starts an agent controlled by MCP clients.
-func (h *kernelAndAgentHost) mcpAgentCommand() []string {
-	return slices.Concat([]string{h.p.self, "agent", "mcp"}, h.agentCommand)
 }
 
 // mcpSocket returns the path of the Unix socket with the tools of a session.

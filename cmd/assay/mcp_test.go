@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"os"
 	"os/exec"
@@ -22,15 +21,15 @@ import (
 const sumCase = `{"id": "sum", "task": "Sum the whole numbers from 0 to 9 in a cell. Answer {\"total\": n}.",
 	"grader": {"type": "exact", "config": {"ground_truth": {"total": 45}}}}`
 
-// typeScriptClientCommand returns the command of the official TypeScript client, which it installs if
-// necessary. If that fails, the test is skipped, or fails in CI.
-func typeScriptClientCommand(t *testing.T) string {
+// nodeCommand returns the command of a program in a package of agent/PACKAGE/testdata/typescript, whose
+// dependencies it installs if necessary. If that fails, the test is skipped, or fails in CI.
+func nodeCommand(t *testing.T, pkg, program, dependency string) string {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "agent", "mcp", "testdata", "typescript"))
+	dir, err := filepath.Abs(filepath.Join("..", "..", "agent", pkg, "testdata", "typescript"))
 	require.NoError(t, err)
 	node, missing := exec.LookPath("node")
 	if missing == nil {
-		_, installed := os.Stat(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "sdk", "package.json"))
+		_, installed := os.Stat(filepath.Join(dir, "node_modules", dependency, "package.json"))
 		if installed != nil {
 			install := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts")
 			install.Dir = dir
@@ -41,17 +40,17 @@ func typeScriptClientCommand(t *testing.T) string {
 		}
 	}
 	if missing != nil && os.Getenv("CI") != "true" {
-		t.Skipf("the official client of MCP cannot be installed: %v", missing)
+		t.Skipf("%s cannot be installed: %v", dependency, missing)
 	}
 	require.NoError(t, missing)
-	return node + " " + filepath.Join(dir, "client.mjs")
+	return node + " " + filepath.Join(dir, program)
 }
 
 // The official TypeScript client of MCP solves a case: as a command of run, which gets the task on
 // stdin or as an argument, also in the sandbox of the agent, and as a command or client of serve.
 func TestMCP_TypeScriptClient(t *testing.T) {
 	t.Parallel()
-	client := typeScriptClientCommand(t)
+	client := nodeCommand(t, "mcp", "client.mjs", "@modelcontextprotocol/sdk")
 	for name, args := range map[string][]string{
 		"stdin":     {"--agent", "mcp: " + client},
 		"argument":  {"--agent", "mcp: " + client + " {task}"},
@@ -297,14 +296,7 @@ func TestMCP_Outcomes(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "run")
 			runAssay(t, append([]string{"run", tc.file, "--agent", tc.agent, "--quiet", "--out", out}, tc.args...)...)
-			text, err := os.ReadFile(filepath.Join(out, "attempts.jsonl"))
-			require.NoError(t, err)
-			var a runs.Attempt
-			for line := range strings.SplitSeq(string(text), "\n") {
-				if strings.Contains(line, `"type":"attempt"`) {
-					require.NoError(t, json.Unmarshal([]byte(line), &a))
-				}
-			}
+			a := readAttempts(t, out)[0]
 			require.Equal(t, tc.outcome, a.Outcome, a.Detail)
 			require.Contains(t, a.Detail, tc.detail)
 		})

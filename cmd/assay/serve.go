@@ -151,7 +151,7 @@ func (s *serveHost) configure() error {
 	if len(s.flags.cases) > 0 {
 		s.config.PrepareCase, s.config.ListCases = s.prepareCase, s.listCases
 	}
-	if _, ok := s.flags.host.mcpClientCommand(); ok {
+	if name, _ := s.flags.host.agentProtocol(); name == agentFlagMCP {
 		s.config.MCPSocketPath = func(sessionID string) string { return s.host.mcpSocket(sessionID) }
 	}
 	return s.config.Validate()

@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 
 def log(text):
@@ -145,10 +144,6 @@ class Turn:
     def touch(self, path):
         with open(path, "w") as file:
             file.write(f"{os.getpid()}\n")
-
-    def await_file(self, path):
-        while not os.path.exists(path):
-            time.sleep(0.01)
 
     def await_cancel(self, _):
         self.cancelled.wait()
