@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +19,7 @@ import (
 	"assay/agent/mcp"
 	"assay/internal/model"
 	"assay/internal/protocol"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 type (
@@ -172,10 +170,5 @@ func describeBlock(b model.Block) string {
 // requireProcessGone waits until a process is gone or a zombie.
 func requireProcessGone(t *testing.T, pid string) {
 	t.Helper()
-	number, err := strconv.Atoi(pid)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		return errors.Is(syscall.Kill(number, 0), syscall.ESRCH) || err == nil && strings.Contains(string(stat), ") Z ")
-	}, maxTestWaitTimeout, time.Millisecond, "process %s", pid)
+	require.Eventually(t, func() bool { return subprocesstest.HasEnded(pid) }, maxTestWaitTimeout, time.Millisecond, "process %s", pid)
 }

@@ -2,18 +2,16 @@ package command_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"assay/agent/command"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // maxTestWaitTimeout bounds waits that end soon unless something is broken.
@@ -83,11 +81,6 @@ func TestStopKillsTheGroup(t *testing.T) {
 	}, maxTestWaitTimeout, time.Millisecond)
 	p.Stop()
 	require.Equal(t, "sh was killed by SIGKILL", p.ExitText())
-	number, err := strconv.Atoi(child)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		stat, err := os.ReadFile("/proc/" + child + "/stat")
-		return errors.Is(syscall.Kill(number, 0), syscall.ESRCH) || err == nil && strings.Contains(string(stat), ") Z ")
-	}, maxTestWaitTimeout, time.Millisecond)
+	require.Eventually(t, func() bool { return subprocesstest.HasEnded(child) }, maxTestWaitTimeout, time.Millisecond)
 	p.Stop()
 }

@@ -7,9 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"assay/agent/command"
 	"assay/agent/mcp"
 	"assay/internal/protocol"
+	"assay/internal/subprocess/subprocesstest"
 )
 
 // shellCommand returns a configuration whose command runs a shell script with arguments.
@@ -40,12 +39,7 @@ func (s *fakeServerHarness) awaitFile(name string) string {
 // requireProcessGone waits until a process is gone or a zombie.
 func requireProcessGone(t *testing.T, pid string) {
 	t.Helper()
-	number, err := strconv.Atoi(pid)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		return errors.Is(syscall.Kill(number, 0), syscall.ESRCH) || err == nil && strings.Contains(string(stat), ") Z ")
-	}, maxTestWaitTimeout, time.Millisecond, "process %s", pid)
+	require.Eventually(t, func() bool { return subprocesstest.HasEnded(pid) }, maxTestWaitTimeout, time.Millisecond, "process %s", pid)
 }
 
 func TestCommandGetsTheTask(t *testing.T) {

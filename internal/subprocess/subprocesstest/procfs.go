@@ -49,3 +49,9 @@ func CommandLine(pid int) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	return strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00"), err
 }
+
+// HasEnded reports whether the process with this id is gone or a zombie.
+func HasEnded(pid string) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	return err != nil || strings.Contains(string(stat), ") Z ")
+}
