@@ -115,7 +115,9 @@ func TestCallsOfTheNotebookAreRecordedOnce(t *testing.T) {
 		announced("1", "Assay: Get Context"), look, ended("1"),
 		announced("2", "assay/get_context"), announced("get_context-3", "{}"), look, look, ended("get_context-3"), ended("2"),
 		announced("4", "grep get_context"), ended("4"),
-		announced("5", "assay_get_context"), look,
+		step{"update": step{"sessionUpdate": "tool_call", "toolCallId": "5", "title": "Run code without a cell", "rawInput": step{"code": "1"}}},
+		step{"call": []any{"execute_code", step{"code": "1"}}}, ended("5"),
+		announced("6", "assay_get_context"), look,
 	), acp.Config{})
 	require.Equal(t, "done", h.runQuery("count"))
 	var uses []string
@@ -124,7 +126,7 @@ func TestCallsOfTheNotebookAreRecordedOnce(t *testing.T) {
 			uses = append(uses, use)
 		}
 	}
-	require.Equal(t, []string{"get_context {}", "get_context {}", "get_context {}", `other {"title":"grep get_context"}`, "get_context {}"}, uses)
+	require.Equal(t, []string{"get_context {}", "get_context {}", "get_context {}", `other {"title":"grep get_context"}`, `execute_code {"code":"1"}`, "get_context {}"}, uses)
 }
 
 // A line that is not JSON-RPC is output of the program, and the first one is reported.

@@ -25,6 +25,7 @@ type runner struct {
 	end          func(error) // ends the agent
 	conversation *conversation
 	program      *program                     // nil if none is running
+	hasStarted   bool                         // a program was started before
 	output       atomic.Pointer[outputReader] // of the program that was started last; nil if none was
 }
 
@@ -38,7 +39,8 @@ func (r *runner) awaitOutput(ctx context.Context) {
 }
 
 // run works on a query. Its error says why the program could not, or is the cause of ctx. A program that
-// has exited without a submission ends the agent in an evaluation; elsewhere that is only reported.
+// has exited without a submission ends the agent in an evaluation; elsewhere that is only reported. So is
+// one that cannot be started for a later query.
 func (r *runner) run(ctx context.Context, task tools.ExternalTask) error {
 	r.server.SetTask(task.EarlierTasks + task.Text)
 	defer r.server.SetTask("")
@@ -63,9 +65,14 @@ func (r *runner) run(ctx context.Context, task tools.ExternalTask) error {
 // turn. After an error of the connection the program is stopped.
 func (r *runner) work(ctx context.Context, task tools.ExternalTask) error {
 	text, err := r.prepare(ctx, task)
-	if err != nil {
+	switch {
+	case err != nil && r.hasStarted && ctx.Err() == nil:
+		r.agent.ReportError(err.Error()) // code in the folder may be the cause
+		return nil
+	case err != nil:
 		return err
 	}
+	r.hasStarted = true
 	r.conversation.beginTurn(r.program.sessionID)
 	defer r.conversation.endTurn()
 	turn := r.program.prompt(text)

@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +194,14 @@ func TestExits(t *testing.T) {
 		h.SendQuery("count")
 		require.EqualError(t, <-h.Ended, "sh exited with status 4; it printed last:\nno key")
 		h.Ended <- nil
+	})
+	t.Run("it cannot be started again", func(t *testing.T) {
+		t.Parallel()
+		h := startEvaluation(t, onePrompt(step{"announce": []any{"submit_response", step{"summary": "What?", "next_status": "awaiting_user_response"}}}, step{"exit": 0}), acp.Config{})
+		require.Equal(t, "awaiting_user_response", h.runQuery("count"))
+		require.NoError(t, os.RemoveAll(h.dir))
+		require.Equal(t, "done", h.runQuery("rows"))
+		require.Contains(t, h.errorTexts()[0], "start python3: ")
 	})
 	t.Run("it cannot be started", func(t *testing.T) {
 		t.Parallel()

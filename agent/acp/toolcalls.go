@@ -26,14 +26,12 @@ const (
 
 // toolCalls are the calls of tools that a program has announced in one turn. Those of the notebook's tools
 // are in the conversation already, because the notebook's tool server records them, and are not recorded
-// again. A call counts as one of the notebook's if its id, title or name contains the name of a tool, and
-// that tool has been called since the beginning of the turn by a call that no other announced call has
-// been taken for.
+// again: those whose id, title or name contains the name of a tool that was called, or whose input is that
+// of such a call.
 type toolCalls struct {
-	agent    *tools.ExternalAgent
-	byID     map[string]*toolCall
-	order    []*toolCall    // as announced
-	recorded map[string]int // by tool of the notebook: calls up to here belong to earlier calls
+	agent *tools.ExternalAgent
+	byID  map[string]*toolCall
+	order []*toolCall // as announced
 }
 
 // toolCall is what a program has said about one call.
@@ -46,13 +44,8 @@ type toolCall struct {
 	isEnded bool
 }
 
-// newToolCalls returns the calls of a turn that begins.
 func newToolCalls(agent *tools.ExternalAgent) toolCalls {
-	t := toolCalls{agent: agent, byID: map[string]*toolCall{}, recorded: map[string]int{}}
-	for _, tool := range agent.Tools() {
-		t.recorded[tool.Name] = agent.CallCount(tool.Name)
-	}
-	return t
+	return toolCalls{agent: agent, byID: map[string]*toolCall{}}
 }
 
 // update adds what an update says about a call, and records the call if it has ended. It reports false
@@ -91,17 +84,16 @@ func (t *toolCalls) endAll() {
 	}
 }
 
-// record adds a call to the conversation unless it is one of the notebook's tools.
+// record adds a call to the conversation unless it is one of a tool of the notebook.
 func (t *toolCalls) record(call *toolCall, isError bool) {
 	defer func() { *call = toolCall{isEnded: true} }() // the rest is of no use any more
-	if tool := t.notebookTool(call); tool != "" && t.agent.CallCount(tool) > t.recorded[tool] {
-		t.recorded[tool]++
+	if t.agent.ClaimCall(call.isLabeled, call.input) {
 		return
 	}
 	input, _ := protocol.Marshal(struct { // a string and JSON
 		Title string          `json:"title"`
 		Input json.RawMessage `json:"input,omitempty"`
-	}{call.title, call.input})
+	}{call.title, clipJSON(call.input)})
 	var content []model.Block
 	if call.result != "" {
 		content = append(content, model.Text(call.result))
@@ -109,14 +101,9 @@ func (t *toolCalls) record(call *toolCall, isError bool) {
 	t.agent.RecordCall(call.kind, input, isError, content...)
 }
 
-// notebookTool returns the tool of the notebook that the program's labels of a call name, or "".
-func (t *toolCalls) notebookTool(call *toolCall) string {
-	for _, tool := range t.agent.Tools() {
-		if slices.ContainsFunc(call.labels, func(label string) bool { return strings.Contains(toToolName(label), tool.Name) }) {
-			return tool.Name
-		}
-	}
-	return ""
+// isLabeled reports whether a label of the call contains the name of a tool.
+func (c *toolCall) isLabeled(tool string) bool {
+	return slices.ContainsFunc(c.labels, func(label string) bool { return strings.Contains(toToolName(label), tool) })
 }
 
 // toToolName returns a label in the form of a tool's name, such as assay__create_cell for
@@ -144,7 +131,7 @@ func (c *toolCall) apply(u *toolCallUpdate) {
 		c.kind = u.Kind
 	}
 	if isSet(u.RawInput) {
-		c.input = clipJSON(u.RawInput)
+		c.input = u.RawInput
 	}
 	if text := resultText(u); text != "" {
 		c.result = text

@@ -146,7 +146,7 @@ func (a *ExternalAgent) answerQuery(ctx context.Context, query protocol.AgentQue
 func (a *ExternalAgent) setOpenQuery(q *openQuery) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.query = q
+	a.query, a.calls.unclaimed = q, nil
 }
 
 // submissionForQuery returns the latest valid submission for a query, or nil.

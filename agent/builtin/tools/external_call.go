@@ -3,6 +3,7 @@ package tools
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -26,15 +27,21 @@ type externalCall struct {
 
 // externalCalls are the calls of an external program. They are protected by ExternalAgent.mu.
 type externalCalls struct {
-	unfinished  map[*externalCall]bool
-	count       int            // calls so far, for their ids
-	countByTool map[string]int // calls so far of the notebook's tools
-	active      int            // calls that have started, except submissions
-	changed     chan struct{}  // closed and replaced when unfinished or active shrinks
+	unfinished map[*externalCall]bool
+	unclaimed  []callKey     // of the open query; see ClaimCall
+	count      int           // calls so far, for their ids
+	active     int           // calls that have started, except submissions
+	changed    chan struct{} // closed and replaced when unfinished or active shrinks
+}
+
+// callKey says which tool of the notebook was called, and with which input.
+type callKey struct {
+	tool      string
+	inputHash [sha256.Size]byte
 }
 
 func newExternalCalls() externalCalls {
-	return externalCalls{unfinished: map[*externalCall]bool{}, countByTool: map[string]int{}, changed: make(chan struct{})}
+	return externalCalls{unfinished: map[*externalCall]bool{}, changed: make(chan struct{})}
 }
 
 // nextID returns the id of a new call.
@@ -50,13 +57,23 @@ func (a *ExternalAgent) registerCall(c *externalCall, name string, input json.Ra
 	if a.closedErr != nil {
 		return a.closedErr
 	}
-	if isOffered := slices.ContainsFunc(a.Tools(), func(t model.Tool) bool { return t.Name == name }); isOffered {
-		a.calls.countByTool[name]++
+	if isOffered := slices.ContainsFunc(a.Tools(), func(t model.Tool) bool { return t.Name == name }); isOffered && a.query != nil {
+		a.calls.unclaimed = append(a.calls.unclaimed, callKey{name, hashInput(input)})
 	}
 	c.block = model.ToolUse(a.calls.nextID(), name, toObjectInput(input))
 	c.query = a.query
 	a.calls.unfinished[c] = true
 	return nil
+}
+
+// hashInput returns a hash of the input of a call, which does not depend on white space or the order of
+// members.
+func hashInput(input json.RawMessage) [sha256.Size]byte {
+	var value any
+	if json.Unmarshal(input, &value) == nil {
+		input, _ = json.Marshal(value) //nolint:errchkjson // it came from JSON
+	}
+	return sha256.Sum256(input)
 }
 
 // toObjectInput returns the input of a call as a JSON object that a conversation can hold.

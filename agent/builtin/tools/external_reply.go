@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/agent/builtin"
@@ -125,11 +126,22 @@ func (a *ExternalAgent) RecordCall(name string, input json.RawMessage, isError b
 	a.sendCallLocked(call, model.ToolResult(call.block.ID, isError, content...))
 }
 
-// CallCount returns how often a tool of the notebook has been called.
-func (a *ExternalAgent) CallCount(tool string) int {
+// ClaimCall finds a call of a tool of the notebook that was made for the open query and was not claimed
+// before: one whose tool isNamed accepts, otherwise one with this input unless that is empty. It reports
+// whether there is one. A program that also reports its calls itself uses it to tell which ones it need
+// not record.
+func (a *ExternalAgent) ClaimCall(isNamed func(tool string) bool, input json.RawMessage) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.calls.countByTool[tool]
+	i := slices.IndexFunc(a.calls.unclaimed, func(k callKey) bool { return isNamed(k.tool) })
+	if hash := hashInput(input); i < 0 && len(input) > 0 && hash != hashInput([]byte("{}")) {
+		i = slices.IndexFunc(a.calls.unclaimed, func(k callKey) bool { return k.inputHash == hash })
+	}
+	if i < 0 {
+		return false
+	}
+	a.calls.unclaimed = slices.Delete(a.calls.unclaimed, i, i+1)
+	return true
 }
 
 // ReportUsage sends the server the tokens and the cost that the program has used so far.

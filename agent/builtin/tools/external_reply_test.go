@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,8 +51,6 @@ func TestTL5_ExternalReplies(t *testing.T) {
 	h.results <- nil
 	require.Equal(t, "done", h.AwaitQueryEnd(from))
 
-	require.Equal(t, 1, h.agent.CallCount("create_cell"))
-	require.Zero(t, h.agent.CallCount("read"))
 	messages := h.Transcript()
 	require.Len(t, messages, 8)
 	require.Equal(t, []model.Block{
@@ -90,4 +89,30 @@ func TestTL5_LongExternalReplyIsCut(t *testing.T) {
 	require.Equal(t, "[... 5 bytes left out ...]", long[1].Text)
 	require.Len(t, messages[3].Content, 101)
 	require.Equal(t, "[... 20 bytes left out ...]", messages[3].Content[100].Text)
+}
+
+// A call of the notebook is claimed once: by the name of its tool, or by its input.
+func TestTL5_ExternalCallsAreClaimed(t *testing.T) {
+	t.Parallel()
+	h := startExternalAgent(t)
+	named := func(names ...string) func(string) bool {
+		return func(tool string) bool { return slices.Contains(names, tool) }
+	}
+	h.callTool("get_context", `{}`)
+	require.False(t, h.agent.ClaimCall(named("get_context"), nil), "no query is open")
+	h.SendQuery("count")
+	<-h.tasks
+	h.callTool("get_context", `{}`)
+	h.callTool("create_cell", `{"position":0,"source":"x"}`)
+	h.callTool("create_cell", `{"position":0,"source":"y"}`)
+	h.callTool("no_such_tool", `{"a":1}`)
+	require.False(t, h.agent.ClaimCall(named("run_cell"), nil))
+	require.False(t, h.agent.ClaimCall(named(), []byte(`{"a":1}`)))
+	require.False(t, h.agent.ClaimCall(named(), []byte(`{ }`)), "many calls have no input")
+	require.True(t, h.agent.ClaimCall(named(), []byte(`{"source": "y", "position": 0}`)))
+	require.False(t, h.agent.ClaimCall(named(), []byte(`{"source": "y", "position": 0}`)))
+	require.True(t, h.agent.ClaimCall(named("create_cell"), []byte(`{}`)))
+	require.True(t, h.agent.ClaimCall(named("get_context"), []byte(`not JSON`)))
+	require.False(t, h.agent.ClaimCall(named("get_context"), nil))
+	h.results <- nil
 }
