@@ -34,69 +34,68 @@ func acpScriptCommand(t *testing.T, dir string, prompts ...[]jsonObject) string 
 	return "acp: python3 " + agent + " " + writeFile(t, filepath.Join(dir, "script.json"), string(script))
 }
 
-// Agents that speak ACP, one of ours and one made with the official SDK, solve an example: confined, as is
-// the default of a run, and not. The conversation has what they say, and each of their calls once.
-func TestACP_Agents(t *testing.T) {
+// An agent that plays a script solves an example.
+func TestACP_ScriptedAgent(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	ours := acpScriptCommand(t, dir, []jsonObject{
+	runACPAgent(t, acpScriptCommand(t, t.TempDir(), []jsonObject{
 		{"think": "The code is in a file."},
 		{"say": "I run it."},
 		{"announce": []any{"create_cell", jsonObject{"position": 0, "source": totalsCode, "auto_run": true}}},
 		{"submit": "<EVAL_ANSWER>OUTPUT</EVAL_ANSWER> [EVAL_COMPLETE]"},
 		{"say": "Done."},
-	})
-	agents := map[string]func(t *testing.T) string{
-		"ours": func(*testing.T) string { return ours },
-		"SDK": func(t *testing.T) string {
-			t.Helper()
-			return "acp: " + nodeCommand(t, "acp", "agent.mjs", "@agentclientprotocol/sdk") + " " + writeFile(t, filepath.Join(t.TempDir(), "totals.py"), totalsCode)
-		},
-	}
-	for name, agent := range agents {
-		for _, confined := range []string{"true", "false"} {
-			t.Run(name+"/confined "+confined, func(t *testing.T) {
-				t.Parallel()
-				out, boxes := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "boxes")
-				args := []string{"run", "../../testcases/examples/regional-totals", "--agent", agent(t), "--quiet", "--out", out, "--sandbox-root", boxes}
-				if confined == "false" {
-					args = append(args, "--sandbox-agent=false")
-				}
-				line := runAssay(t, args...)
-				attempt := filepath.Join(out, "attempts", "0001-regional-totals-e1-t1")
-				printed, err := os.ReadFile(filepath.Join(attempt, "stderr.txt"))
-				require.NoError(t, err, line)
-				require.Contains(t, line, "PASS 1/1 ", string(printed))
-				text, err := os.ReadFile(filepath.Join(attempt, "conversation.jsonl"))
-				require.NoError(t, err)
-				for _, part := range []string{`"thinking":"The code is in a file.`, `"text":"I run it."`, `"name":"create_cell"`, `"name":"submit_response"`} {
-					require.Equal(t, 1, strings.Count(string(text), part), part)
-				}
-				a := readAttempts(t, out)[0]
-				require.Equal(t, runs.OutcomeCompleted, a.Outcome)
-				require.Zero(t, a.TamperSignals)
-				awaitCondition(t, "processes are still running", func() bool { return len(findProcessesWithText(boxes)) == 0 })
-			})
-		}
-	}
+	}))
 }
 
-// In a live session an agent made with the official SDK answers a query after one that was cancelled, in the
-// same session.
-func TestACP_LiveSession(t *testing.T) {
+// An agent made with the official SDK, which checks our messages, solves an example. In a live session it
+// answers a query after one that was cancelled.
+func TestACP_SDKAgent(t *testing.T) {
 	t.Parallel()
-	agent := "acp: " + nodeCommand(t, "acp", "agent.mjs", "@agentclientprotocol/sdk") + " " + writeFile(t, filepath.Join(t.TempDir(), "code.py"), "print(6 * 7)")
-	s := startServe(t, serveConfig{args: []string{"--agent", agent}})
-	c := s.connectView(t, "default")
-	c.agent.send(jsonObject{"type": "agent_query", "query": "wait", "request_id": "q1"})
-	c.agent.awaitItem(t, "its text", hasTypeAndText("agent_stream_delta", "I wait."))
-	c.agent.send(jsonObject{"type": "agent_cancel", "request_id": "q1"})
-	c.agent.awaitItem(t, "the end", hasTypeAndText("agent_event", "the query was cancelled"))
-	c.agent.awaitItem(t, "what it said", hasTypeAndText("agent_history_updated", "I wait."))
-	c.agent.send(jsonObject{"type": "agent_query", "query": "What is it?", "request_id": "q2"})
-	c.agent.awaitItem(t, "the answer", hasTypeAndText("agent_history_updated", "<EVAL_ANSWER>42</EVAL_ANSWER>"))
-	c.agent.awaitItem(t, "its end", hasTypeAndText("agent_status", "done"))
-	s.stop(t)
+	agent := "acp: " + nodeCommand(t, "acp", "agent.mjs", "@agentclientprotocol/sdk") + " "
+	dir := t.TempDir()
+	runACPAgent(t, agent+writeFile(t, filepath.Join(dir, "totals.py"), totalsCode))
+	t.Run("serve", func(t *testing.T) {
+		t.Parallel()
+		s := startServe(t, serveConfig{args: []string{"--agent", agent + writeFile(t, filepath.Join(dir, "code.py"), "print(6 * 7)")}})
+		c := s.connectView(t, "default")
+		c.agent.send(jsonObject{"type": "agent_query", "query": "wait", "request_id": "q1"})
+		c.agent.awaitItem(t, "its text", hasTypeAndText("agent_stream_delta", "I wait."))
+		c.agent.send(jsonObject{"type": "agent_cancel", "request_id": "q1"})
+		c.agent.awaitItem(t, "the end", hasTypeAndText("agent_event", "the query was cancelled"))
+		c.agent.awaitItem(t, "what it said", hasTypeAndText("agent_history_updated", "I wait."))
+		c.agent.send(jsonObject{"type": "agent_query", "query": "What is it?", "request_id": "q2"})
+		c.agent.awaitItem(t, "the answer", hasTypeAndText("agent_history_updated", "<EVAL_ANSWER>42</EVAL_ANSWER>"))
+		c.agent.awaitItem(t, "its end", hasTypeAndText("agent_status", "done"))
+		s.stop(t)
+	})
+}
+
+// runACPAgent runs the example regional-totals with an agent: confined, which is the default of a run, and
+// not. It must pass, and the conversation has what the agent says, and each of its calls once.
+func runACPAgent(t *testing.T, agent string) {
+	t.Helper()
+	for name, args := range map[string][]string{"confined": nil, "free": {"--sandbox-agent=false"}} {
+		t.Run("run/"+name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			out := filepath.Join(dir, "run")
+			line := runAssay(t, append([]string{
+				"run", "../../testcases/examples/regional-totals", "--agent", agent, "--quiet", "--out", out, "--sandbox-root", filepath.Join(dir, "boxes"),
+			}, args...)...)
+			attempt := filepath.Join(out, "attempts", "0001-regional-totals-e1-t1")
+			printed, err := os.ReadFile(filepath.Join(attempt, "stderr.txt"))
+			require.NoError(t, err, line)
+			require.Contains(t, line, "PASS 1/1 ", string(printed))
+			text, err := os.ReadFile(filepath.Join(attempt, "conversation.jsonl"))
+			require.NoError(t, err)
+			for _, part := range []string{`"thinking":"The code is in a file.`, `"text":"I run it."`, `"name":"create_cell"`, `"name":"submit_response"`} {
+				require.Equal(t, 1, strings.Count(string(text), part), part)
+			}
+			a := readAttempts(t, out)[0]
+			require.Equal(t, runs.OutcomeCompleted, a.Outcome)
+			require.Zero(t, a.TamperSignals)
+			awaitCondition(t, "processes are still running", func() bool { return len(findProcessesWithText(dir)) == 0 })
+		})
+	}
 }
 
 // Attempts whose agent ends without a submission have the right outcome.
