@@ -34,7 +34,7 @@ func TestExitText(t *testing.T) {
 		hasFailed    bool
 	}{
 		"without output": {`exit 0`, "sh exited with status 0", false},
-		"with output":    {`echo first; echo "no key" >&2; exit 3`, "sh exited with status 3; it printed last:\nfirst\nno key", true},
+		"with output":    {`echo first >&2; echo "no key" >&2; exit 3`, "sh exited with status 3; it printed last:\nfirst\nno key", true},
 		"by a signal":    {`kill -9 $$`, "sh was killed by SIGKILL", true},
 		"a long output":  {`head -c 3000 /dev/zero | tr '\0' x`, "sh exited with status 0; it printed last:\n" + strings.Repeat("x", 2047), false},
 	} {
