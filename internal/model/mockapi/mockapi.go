@@ -98,7 +98,7 @@ func (m *Server) serveCall(w http.ResponseWriter, r *http.Request, api wire.API,
 	case err != nil:
 		m.sendError(w, api, http.StatusBadRequest, err.Error())
 	case next != nil:
-		head := wire.Head{ID: id, Model: envelope.Model, IncludesUsage: envelope.IncludesUsage}
+		head := wire.Head{ID: id, Model: envelope.Model, IncludesUsage: envelope.IncludesUsage, Namespaces: envelope.Namespaces}
 		(&reply{api: api, isStreamed: envelope.IsStreamed, head: head, next: next}).send(w, r.Context().Done())
 	}
 }

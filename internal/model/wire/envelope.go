@@ -17,6 +17,10 @@ type Envelope struct {
 	Model         string
 	IsStreamed    bool
 	IncludesUsage bool // the reply says how many tokens it took; a streamed chat says so only on request
+
+	// Namespaces has the namespace of each tool that has one, by the name that the tool has in a
+	// [model.Request]. Only the Responses API has namespaces.
+	Namespaces map[string]string
 }
 
 // ReadEnvelope returns the envelope of a request's body. A body that is not one JSON
@@ -43,6 +47,9 @@ func ReadEnvelope(api API, body []byte) (Envelope, error) {
 		return Envelope{}, errors.New("model: required")
 	}
 	out.IncludesUsage = api != Chat || !out.IsStreamed || options.IncludeUsage
+	if tools, ok := members["tools"]; ok && api == Responses {
+		out.Namespaces = readNamespaces(body[tools.start:tools.end])
+	}
 	return out, nil
 }
 

@@ -41,6 +41,7 @@ type outputItemJSON struct {
 	} `json:"content"` // message, and reasoning that is not a summary
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"`
 	Arguments json.RawMessage `json:"arguments"`
 	Summary   []struct {
 		Text string `json:"text"`
@@ -202,7 +203,7 @@ func (r *responsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, 
 }
 
 func (in *outputItemJSON) toolUse(arguments string) model.Block {
-	return model.ToolUse(in.CallID, in.Name, model.RepairToolInput(arguments))
+	return model.ToolUse(in.CallID, joinToolName(in.Namespace, in.Name), model.RepairToolInput(arguments))
 }
 
 // reasoningText returns the summary of a reasoning item or, from some servers, the

@@ -14,6 +14,7 @@ type inputItem struct {
 	Content   json.RawMessage `json:"content"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
+	Namespace string          `json:"namespace"`
 	Arguments string          `json:"arguments"`
 	Output    json.RawMessage `json:"output"`
 }
@@ -34,11 +35,8 @@ func (d *requestDecoder) decodeResponses() error {
 				Type string `json:"type"`
 			} `json:"format"`
 		} `json:"text"`
-		Include []string `json:"include"`
-		Tools   []struct {
-			Type string `json:"type"`
-			toolSpec
-		} `json:"tools"`
+		Include    []string        `json:"include"`
+		Tools      []responsesTool `json:"tools"`
 		ToolChoice json.RawMessage `json:"tool_choice"`
 	}
 	if err := d.unmarshal(&in); err != nil {
@@ -54,20 +52,49 @@ func (d *requestDecoder) decodeResponses() error {
 			return untranslatable(fmt.Sprintf("include.%d", i), []byte(what))
 		}
 	}
-	for i, tool := range in.Tools {
-		if tool.Type != "function" && d.isStrict {
-			return untranslatable(fmt.Sprintf("tools.%d.type", i), []byte(tool.Type))
-		}
-		d.addTool(tool.Name, tool.Description, tool.Parameters)
-	}
 	var err error
 	if d.out.System, err = d.decodeContent("instructions", in.Instructions); err != nil {
+		return err
+	}
+	if err := d.addResponsesTools("tools", "", in.Tools); err != nil {
 		return err
 	}
 	if err := d.decodeInput(in.Input); err != nil {
 		return err
 	}
 	return d.checkToolChoice(in.ToolChoice)
+}
+
+// responsesTool is the JSON of a tool, or of a namespace of tools.
+type responsesTool struct {
+	Type string `json:"type"`
+	toolSpec
+	Tools []responsesTool `json:"tools"` // namespace
+}
+
+// toolTypeNamespace is the type of a group of tools in a request to the Responses API.
+const toolTypeNamespace = "namespace"
+
+// addResponsesTools adds tools with this namespace, "" for none. The description of a namespace
+// becomes a part of the system prompt.
+func (d *requestDecoder) addResponsesTools(place, namespace string, tools []responsesTool) error {
+	for i, tool := range tools {
+		at := fmt.Sprintf("%s.%d", place, i)
+		switch {
+		case tool.Type == toolTypeNamespace && namespace == "":
+			if tool.Description != "" {
+				d.out.System = append(d.out.System, model.Text(fmt.Sprintf("# Tools whose names begin with %s\n\n%s", joinToolName(tool.Name, ""), tool.Description)))
+			}
+			if err := d.addResponsesTools(at+".tools", tool.Name, tool.Tools); err != nil {
+				return err
+			}
+		case tool.Type != "function" && d.isStrict:
+			return untranslatable(at+".type", []byte(tool.Type))
+		default:
+			d.addTool(joinToolName(namespace, tool.Name), tool.Description, tool.Parameters)
+		}
+	}
+	return nil
 }
 
 // decodeInput decodes the input: a string, which is a message of the user, or a list of
@@ -111,7 +138,7 @@ func (d *requestDecoder) addInputItem(place string, text json.RawMessage) error 
 	}
 	switch kind.Type {
 	case "function_call":
-		d.addToTurn(model.RoleAssistant, []model.Block{model.ToolUse(in.CallID, in.Name, model.RepairToolInput(in.Arguments))})
+		d.addToTurn(model.RoleAssistant, []model.Block{model.ToolUse(in.CallID, joinToolName(in.Namespace, in.Name), model.RepairToolInput(in.Arguments))})
 		return nil
 	case "function_call_output":
 		content, err := d.decodeContent(place+".output", in.Output)

@@ -45,7 +45,7 @@ func encodeResponse(head Head, resp *model.Response) []byte {
 	output := []any{}
 	for _, b := range resp.Content {
 		if id := outputItemID(head, b, len(output)); id != "" {
-			output = append(output, newOutputItem(id, b))
+			output = append(output, newOutputItem(head, id, b))
 		}
 	}
 	response := newResponse(head, "completed", output)
@@ -70,7 +70,7 @@ func outputItemID(head Head, b model.Block, index int) string {
 }
 
 // newOutputItem returns the output item for a whole block.
-func newOutputItem(id string, b model.Block) map[string]any {
+func newOutputItem(head Head, id string, b model.Block) map[string]any {
 	switch b.Type {
 	case model.BlockText:
 		return map[string]any{"type": "message", "id": id, "status": "completed", "role": model.RoleAssistant, "content": []any{outputText(b.Text)}}
@@ -79,7 +79,12 @@ func newOutputItem(id string, b model.Block) map[string]any {
 		if !json.Valid([]byte(arguments)) {
 			status = "incomplete"
 		}
-		return map[string]any{"type": "function_call", "id": id, "status": status, "call_id": b.ID, "name": b.Name, "arguments": arguments}
+		namespace, name := head.splitToolName(b.Name)
+		item := map[string]any{"type": "function_call", "id": id, "status": status, "call_id": b.ID, "name": name, "arguments": arguments}
+		if namespace != "" {
+			item["namespace"] = namespace
+		}
+		return item
 	default:
 		summary := []any{}
 		if b.Thinking != "" {
@@ -90,8 +95,8 @@ func newOutputItem(id string, b model.Block) map[string]any {
 }
 
 // newEmptyOutputItem returns the output item for a block that begins.
-func newEmptyOutputItem(id string, b model.Block) map[string]any {
-	item := newOutputItem(id, model.Block{Type: b.Type, ID: b.ID, Name: b.Name})
+func newEmptyOutputItem(head Head, id string, b model.Block) map[string]any {
+	item := newOutputItem(head, id, model.Block{Type: b.Type, ID: b.ID, Name: b.Name})
 	if item["status"] != nil {
 		item["status"] = "in_progress"
 	}
@@ -136,7 +141,7 @@ func (s *responsesStream) startBlock(b model.Block) {
 	if s.id = outputItemID(s.head, b, len(s.output)); s.id == "" {
 		return
 	}
-	s.send("response.output_item.added", map[string]any{"output_index": len(s.output), "item": newEmptyOutputItem(s.id, b)})
+	s.send("response.output_item.added", map[string]any{"output_index": len(s.output), "item": newEmptyOutputItem(s.head, s.id, b)})
 	if b.Type == model.BlockText {
 		s.sendPart("response.content_part.added", "content_index", map[string]any{"part": outputText("")})
 	}
@@ -161,7 +166,7 @@ func (s *responsesStream) stopBlock(b model.Block) {
 	if s.id == "" {
 		return
 	}
-	item := newOutputItem(s.id, b)
+	item := newOutputItem(s.head, s.id, b)
 	switch b.Type {
 	case model.BlockText:
 		s.sendPart("response.output_text.done", "content_index", map[string]any{"text": b.Text, "logprobs": []any{}})
@@ -172,7 +177,7 @@ func (s *responsesStream) stopBlock(b model.Block) {
 			s.sendPart("response.reasoning_summary_part.done", "summary_index", map[string]any{"part": summaryText(b.Thinking)})
 		}
 	case model.BlockToolUse:
-		s.sendPart("response.function_call_arguments.done", "", map[string]any{"name": b.Name, "arguments": item["arguments"]})
+		s.sendPart("response.function_call_arguments.done", "", map[string]any{"name": item["name"], "arguments": item["arguments"]})
 	}
 	s.send("response.output_item.done", map[string]any{"output_index": len(s.output), "item": item})
 	s.output = append(s.output, item)

@@ -14,6 +14,8 @@ type Head struct {
 	Model         string
 	Created       int64 // seconds since 1970; Messages do not say it
 	IncludesUsage bool  // the reply says how many tokens it took
+
+	Namespaces map[string]string // of tools, as in [Envelope]
 }
 
 // Event is one server-sent event of a streamed reply.

@@ -54,7 +54,7 @@ type ReplyWriter struct {
 // NewReplyWriter returns a writer of the reply to a request with this envelope. The id is
 // without the prefix of the API, such as msg_.
 func NewReplyWriter(w http.ResponseWriter, api API, env Envelope, id string) *ReplyWriter {
-	out := &ReplyWriter{w: w, api: api, head: Head{ID: id, Model: env.Model, Created: time.Now().Unix(), IncludesUsage: env.IncludesUsage}}
+	out := &ReplyWriter{w: w, api: api, head: Head{ID: id, Model: env.Model, Created: time.Now().Unix(), IncludesUsage: env.IncludesUsage, Namespaces: env.Namespaces}}
 	if env.IsStreamed {
 		out.stream = NewStreamEncoder(api, out.head, out.sendEvent)
 	}
