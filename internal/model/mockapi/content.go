@@ -34,8 +34,13 @@ func (in *messageRequest) checkSystem() error {
 	return nil
 }
 
+// roleSystem is the role of a message with further instructions.
+const roleSystem = "system"
+
 // checkMessages checks the roles and blocks of all messages, and that tool calls and
-// results match. It returns the first error, with its place.
+// results match. It returns the first error, with its place. It removes the messages of the
+// system, which newer models accept between those of the conversation; places in later errors do
+// not count them.
 func (in *messageRequest) checkMessages() error {
 	if len(in.Messages) == 0 {
 		return errors.New("messages: at least one is required")
@@ -45,18 +50,23 @@ func (in *messageRequest) checkMessages() error {
 	}
 	ids := map[string]bool{}
 	for i, m := range in.Messages {
-		if m.Role != model.RoleUser && m.Role != model.RoleAssistant {
-			return fmt.Errorf("messages.%d.role: must be user or assistant", i)
+		if !slices.Contains([]string{model.RoleUser, model.RoleAssistant, roleSystem}, m.Role) {
+			return fmt.Errorf("messages.%d.role: must be user, assistant or system", i)
 		}
-		if len(m.Content) == 0 && (i < len(in.Messages)-1 || m.Role == model.RoleUser) {
+		if len(m.Content) == 0 && (i < len(in.Messages)-1 || m.Role != model.RoleAssistant) {
 			return fmt.Errorf("messages.%d: the content must not be empty", i)
 		}
 		for j, b := range m.Content {
-			if err := checkContentBlock(m.Role, b, ids); err != nil {
+			err := checkContentBlock(m.Role, b, ids)
+			if m.Role == roleSystem && b.Type != model.BlockText {
+				err = fmt.Errorf("a message of the system holds no %s", b.Type)
+			}
+			if err != nil {
 				return fmt.Errorf("messages.%d.content.%d: %w", i, j, err)
 			}
 		}
 	}
+	in.Messages = slices.DeleteFunc(in.Messages, func(m model.Message) bool { return m.Role == roleSystem })
 	return checkToolPairs(in.Messages)
 }
 

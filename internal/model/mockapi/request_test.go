@@ -38,6 +38,7 @@ func messageRequestBody(messages string, fields ...string) string {
 const (
 	hi             = `{"role":"user","content":"hi"}`
 	callA          = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]}`
+	instruct       = `{"role":"system","content":"be brief"}`
 	resultA        = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]}`
 	callsAB        = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]}`
 	resultAB       = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"b"},{"type":"tool_result","tool_use_id":"a"}]}`
@@ -131,7 +132,9 @@ func rejectedMessageCases() map[string]rejectedRequestCase {
 	return map[string]rejectedRequestCase{
 		"messages":            {messageRequestBody(hi), hi, ``, "messages: at least one is required"},
 		"first role":          {hi, `user`, `assistant`, "messages.0.role: the first"},
-		"role":                {hi + "," + hi, `hi"},{"role":"user"`, `hi"},{"role":"tool"`, "messages.1.role: must be user or assistant"},
+		"role":                {hi + "," + hi, `hi"},{"role":"user"`, `hi"},{"role":"tool"`, "messages.1.role: must be user, assistant or system"},
+		"picture of system":   {hi + `,` + instruct + `,` + callA + `,` + resultA + `,` + instruct, `"be brief"`, `[` + pngBlock(1, 1) + `]`, "messages.1.content.0: a message of the system holds no image"},
+		"call before system":  {hi + `,` + callA + `,` + resultA + `,` + instruct, resultA + `,`, ``, "messages.1: the tool_use a has no tool_result"},
 		"field of a message":  {hi, `"role"`, `"id":1,"role"`, "messages.0.id: no such field"},
 		"field of a block":    {`{"role":"user","content":[{"type":"text","text":"x"}]}`, `"text":"x"`, `"text":"x","loud":true`, "messages.0.content.0.loud: no such field"},
 		"empty message":       {hi, `"hi"`, `[]`, "messages.0: the content must not be empty"},
