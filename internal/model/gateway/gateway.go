@@ -226,6 +226,8 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.serveTokenCount(w, r)
 	case r.URL.Path == modelsPath || strings.HasPrefix(r.URL.Path, modelsPath+"/"):
 		e.serveModels(w, r, api)
+	case isCall && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		e.reject(w, r, api, http.StatusUpgradeRequired, "calls over WebSocket are not served: use POST") // Codex then does so at once
 	case isCall || r.URL.Path == countTokensPath:
 		e.reject(w, r, api, http.StatusMethodNotAllowed, "the method must be POST")
 	default:

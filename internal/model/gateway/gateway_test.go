@@ -159,6 +159,7 @@ func TestOtherRequestsAreRejected(t *testing.T) {
 		"another path":       {"POST", "/v1/embeddings", "{}", nil, 404, "/v1/embeddings is not served"},
 		"the server's":       {"GET", "/api/runs", "", nil, 404, "is not served"},
 		"another method":     {"GET", "/v1/messages", "", nil, 405, "the method must be POST"},
+		"a WebSocket":        {"GET", "/v1/responses", "", []string{"Connection", "Upgrade", "Upgrade", "websocket"}, 426, "use POST"},
 		"too large":          {"POST", "/v1/messages", strings.Repeat(" ", 33<<20), nil, 413, "larger than 33554432 bytes"},
 		"encoded":            {"POST", "/v1/responses", "x", []string{"Content-Encoding", "zstd"}, 415, "without Content-Encoding"},
 		"no JSON":            {"POST", "/v1/responses", "x", nil, 400, "error"},
@@ -181,7 +182,7 @@ func TestOtherRequestsAreRejected(t *testing.T) {
 		require.Contains(t, string(text), `"error"`, name)
 		require.Equal(t, "false", response.Header.Get("X-Should-Retry"), name)
 	}
-	require.Len(t, g.kinds(), 10)
+	require.Len(t, g.kinds(), 11)
 	require.NotContains(t, g.kinds(), gateway.CallBegan)
 }
 
