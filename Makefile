@@ -3,7 +3,7 @@
 DEADCODE := go run golang.org/x/tools/cmd/deadcode@v0.52.0
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help run packages test adversary nightly lint bench ci cilint citest build web weblint
+.PHONY: help run packages test recipes adversary nightly lint bench ci cilint citest build web weblint
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -20,6 +20,10 @@ packages: ## install what the tests need, from Debian's packages
 test: packages ## run all tests, with the race detector; installs what they need
 	.ci/tests | .ci/summarise
 
+recipes: ## run the recipes of docs/agents.md, with the real programs from npm
+	.ci/packages node=nodejs npm=npm
+	go test ./cmd/assay -run '^TestRecipes_' -count=1 -v
+
 adversary: ## run hostile scripts, of which none may pass its case
 	go test ./cmd/assay -run '^TestAdversary$$' -count=1 -v
 
@@ -32,7 +36,7 @@ weblint: ## check the page's sources, and that web/dist is what they give
 	.ci/node .ci/web lint
 
 nightly: ## run the tests that are too long for CI and write docs/NIGHTLY.md
-	.ci/packages gcc libc6-dev python3-numpy python3-pandas emacs-nox
+	.ci/packages gcc libc6-dev python3-numpy python3-pandas emacs-nox node=nodejs npm=npm
 	.ci/nightly
 
 lint: ## run the linters, look for dead code, misspelled words and what the formatters would change
