@@ -31,20 +31,6 @@ const (
 	maxFirstReadBytes = 256 << 10
 )
 
-// FrameLengthError is the error for a frame that is empty or has more bytes than the limit.
-type FrameLengthError struct {
-	Length int64 // from the header, in bytes; for a gzip body that is too large, how much was unpacked
-	Limit  int64 // in bytes
-}
-
-// Error returns the frame's length and the limit, in bytes, as text.
-func (e *FrameLengthError) Error() string {
-	if e.Length <= 0 {
-		return fmt.Sprintf("frame length %d: a frame has at least 1 byte", e.Length)
-	}
-	return fmt.Sprintf("frame length %d: over the limit of %d bytes", e.Length, e.Limit)
-}
-
 // stream implements [Conn] over a Unix socket. In front of each body it sends the body's length
 // as a signed little-endian integer of eight bytes.
 type stream struct {
@@ -55,6 +41,7 @@ type stream struct {
 
 	largestBody int         // bytes of the largest body that was read
 	firstFrame  bool        // no frame was read yet
+	wasCut      bool        // the body that was read last does not end as a JSON object does
 	gzipped     atomic.Bool // the first body that was read is gzip: all that are written must be
 	gzipWriter  *gzip.Writer
 	gzipBuffer  bytes.Buffer // what gzipWriter writes
@@ -72,13 +59,18 @@ func NewStream(conn io.ReadWriteCloser, limit int64) Conn {
 	return &stream{conn: conn, reader: bufio.NewReaderSize(conn, readBufferBytes), limit: limit, firstFrame: true}
 }
 
-// Read implements [Conn]. It decompresses bodies that are gzip.
+// Read implements [Conn]. It decompresses bodies that are gzip. After Close the error is a
+// [*CutFrameError] if only a part of a frame had come.
 func (s *stream) Read() ([]byte, error) {
 	body, err := s.readFrame()
 	switch {
 	case err == nil:
 		return body, nil
 	case s.closed.Load():
+		if cut, ok := errors.AsType[*CutFrameError](err); ok {
+			cut.Err = ErrClosed
+			return nil, cut
+		}
 		return nil, ErrClosed
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
@@ -96,7 +88,7 @@ func (s *stream) readFrame() ([]byte, error) {
 	}
 	length := int64(binary.LittleEndian.Uint64(header[:])) //nolint:gosec // the length on the wire is signed
 	if length <= 0 || length > s.limit {
-		return nil, &FrameLengthError{Length: length, Limit: s.limit}
+		return nil, &FrameLengthError{Length: length, Limit: s.limit, Mistake: s.headerMistake(header)}
 	}
 	body, err := readSizedBody(s.reader, int(length), max(maxFirstReadBytes, 2*s.largestBody))
 	if err != nil {
@@ -107,6 +99,7 @@ func (s *stream) readFrame() ([]byte, error) {
 		s.firstFrame = false
 		s.gzipped.Store(isGzip(body))
 	}
+	s.wasCut = body[len(body)-1] != '}' && !isGzip(body)
 	if !isGzip(body) {
 		return body, nil
 	}
@@ -115,13 +108,13 @@ func (s *stream) readFrame() ([]byte, error) {
 
 // readSizedBody reads n bytes of a frame's body. It first allocates at most firstBytes, and
 // after that never more than twice as much as has arrived, so that a wrong length costs no
-// memory.
+// memory. It fails with a [*CutFrameError].
 func readSizedBody(in io.Reader, n, firstBytes int) ([]byte, error) {
 	body := make([]byte, min(n, firstBytes))
 	for read := 0; ; {
 		m, err := io.ReadFull(in, body[read:])
 		if err != nil {
-			return nil, fmt.Errorf("%d of %d bytes of a frame: %w", read+m, n, unexpectedEOF(err))
+			return nil, newCutFrameError(body[:read+m], n, err)
 		}
 		if read = len(body); read == n {
 			return body, nil

@@ -55,8 +55,33 @@ type ExitError struct {
 	Exit ExitState
 }
 
+// Error says how the subprocess ended, with the line of the exception that ended it, if it printed one, and
+// the last lines that it printed.
 func (e *ExitError) Error() string {
-	return withLastOutput(fmt.Errorf("%s %s", e.Name, e.Exit), e.Exit.LastOutput).Error()
+	err := fmt.Errorf("%s %s", e.Name, e.Exit)
+	if line := uncaughtException(e.Exit.LastOutput); line != "" && e.Exit.Code > 0 {
+		err = fmt.Errorf("%w: %s", err, line)
+	}
+	return withLastOutput(err, e.Exit.LastOutput).Error()
+}
+
+// uncaughtException returns the line of an exception that output reports last: the one behind a traceback of
+// Python, the one in front of a stack of JavaScript, or that of a panic of Go. It returns "" if there is none.
+func uncaughtException(output string) (found string) {
+	lines := strings.Split(output, "\n")
+	inTraceback := false
+	for i, line := range lines {
+		isIndented := strings.HasPrefix(line, " ") || strings.TrimSpace(line) == ""
+		switch {
+		case strings.HasPrefix(line, "Traceback (most recent call last):"), strings.HasPrefix(line, `  File "`): // the second is that of a syntax error
+			inTraceback = true
+		case inTraceback && !isIndented:
+			found, inTraceback = line, false
+		case strings.HasPrefix(line, "panic: "), !isIndented && i+1 < len(lines) && strings.HasPrefix(lines[i+1], "    at "):
+			found = line
+		}
+	}
+	return strings.TrimSpace(found)
 }
 
 // withLastOutput appends the last lines that a subprocess printed to an error about it.

@@ -2,6 +2,7 @@ package subprocess_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"net"
 	"os"
@@ -89,6 +90,10 @@ func playRole(role string) int {
 		return 7
 	case "writes garbage":
 		_, _ = socket.Write([]byte("Hello, I am a program that prints to its socket\n"))
+		_, _ = conn.Read()
+	case "wrong length": // which counts itself
+		_, _ = socket.Write(append(binary.LittleEndian.AppendUint64(nil, 24), `{"type":"ready"}`...))
+		fmt.Println("sent")
 		_, _ = conn.Read()
 	case "other message first":
 		_ = conn.Write([]byte(`{"type":"agent_status","status":"ready"}`))

@@ -93,10 +93,14 @@ func (p *Process) AwaitReady(ctx context.Context, timeout time.Duration) ([]byte
 	defer context.AfterFunc(ctx, func() { _ = p.Close(protocol.CloseNormal, "") })()
 	body, err := p.Read()
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, withLastOutput(context.Cause(ctx), p.LastOutput())
+		if ctx.Err() == nil {
+			return nil, err
 		}
-		return nil, err
+		cause := context.Cause(ctx)
+		if cut, ok := errors.AsType[*protocol.CutFrameError](err); ok {
+			cause = fmt.Errorf("%w: it has sent %s", cause, cut.Progress())
+		}
+		return nil, withLastOutput(cause, p.LastOutput())
 	}
 	env, err := protocol.NewEnvelopeDecoder().Decode(body)
 	switch {

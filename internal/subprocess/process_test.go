@@ -3,6 +3,7 @@ package subprocess_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -179,6 +180,76 @@ func TestReadReturnsExitError(t *testing.T) {
 			require.Equal(t, tc.want, p.ExitState())
 		})
 	}
+}
+
+// The error of a program that an exception has ended begins with the exception's own line.
+func TestExitErrorNamesTheException(t *testing.T) {
+	t.Parallel()
+	const traceback = "Traceback (most recent call last):\n  File \"a.py\", line 3, in work\n    int('x')\n    ^^^^^^^^\n"
+	for name, tc := range map[string]struct{ output, want string }{
+		"Python":              {"starting\n" + traceback + "ValueError: invalid literal\nbye\n", ": ValueError: invalid literal; it printed last: starting"},
+		"Python, chained":     {traceback + "KeyError: 'a'\n\nDuring handling of the above exception, another exception occurred:\n\n" + traceback + "RuntimeError: late\n", ": RuntimeError: late; it"},
+		"Python, of a module": {traceback + "my.errors.Refused: no\n  with a second line\n", ": my.errors.Refused: no; it"},
+		"Python, syntax":      {"  File \"a.py\", line 1\n    def\n       ^\nSyntaxError: invalid syntax\n", ": SyntaxError: invalid syntax; it"},
+		"Python, cut":         {"    int('x')\nValueError: whose traceback is cut\n", "; it printed last: int('x')"},
+		"JavaScript":          {"file:///a.mjs:3\n    throw new TypeError('no')\n\nTypeError: no\n    at work (file:///a.mjs:3:9)\n    at main\n\nNode.js v20\n", ": TypeError: no; it"},
+		"Go":                  {"panic: runtime error: index out of range\n\ngoroutine 1 [running]:\n", ": panic: runtime error: index out of range; it"},
+		"no exception":        {"out of luck\n", "; it printed last: out of luck"},
+		"silent":              {"", ""},
+	} {
+		err := &subprocess.ExitError{Name: "agent", Exit: subprocess.ExitState{Code: 1, LastOutput: tc.output}}
+		require.True(t, strings.HasPrefix(err.Error(), "agent exited with status 1"+tc.want), "%s: %v", name, err)
+		killed := &subprocess.ExitError{Name: "agent", Exit: subprocess.ExitState{Code: -1, Signal: "SIGKILL", LastOutput: tc.output}}
+		require.False(t, strings.HasPrefix(killed.Error(), "agent was killed by SIGKILL:"), "%s: what it printed before is not the cause", name)
+	}
+}
+
+// A frame that is cut by a wrong length is named when no ready message has come in time.
+func TestAwaitReadyNamesACutFrame(t *testing.T) {
+	t.Parallel()
+	sent := make(chan struct{})
+	spec := specForRole("wrong length")
+	spec.Output = func(string, []byte) { close(sent) }
+	p := startProcess(t, newSupervisor(t), spec)
+	<-sent
+	_, err := p.AwaitReady(t.Context(), 50*time.Millisecond)
+	require.ErrorContains(t, err, "agent did not say ready within 50ms: it has sent 16 of 24 bytes of a frame (all of its JSON has come")
+}
+
+// What Spec.WrapSocket returns carries all frames.
+func TestWrapSocket(t *testing.T) {
+	t.Parallel()
+	var wire countingSocket
+	spec := specForRole("echo")
+	spec.WrapSocket = func(socket io.ReadWriteCloser) io.ReadWriteCloser {
+		wire.ReadWriteCloser = socket
+		return &wire
+	}
+	p := startProcess(t, newSupervisor(t), spec)
+	ready, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	require.NoError(t, p.Write([]byte(`{"n":1}`)))
+	_, err = p.Read()
+	require.NoError(t, err)
+	require.Equal(t, [2]int{2*8 + len(ready) + len(`{"n":1}`), 8 + len(`{"n":1}`)}, [2]int{wire.read, wire.written})
+}
+
+// countingSocket counts the bytes that are read from and written to a socket.
+type countingSocket struct {
+	io.ReadWriteCloser
+	read, written int
+}
+
+func (s *countingSocket) Read(p []byte) (int, error) {
+	n, err := s.ReadWriteCloser.Read(p)
+	s.read += n
+	return n, err
+}
+
+func (s *countingSocket) Write(p []byte) (int, error) {
+	n, err := s.ReadWriteCloser.Write(p)
+	s.written += n
+	return n, err
 }
 
 // Writing to a process that has ended returns an ExitError, as Read does.

@@ -3,6 +3,7 @@ package subprocess
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -56,6 +57,10 @@ type Spec struct {
 
 	// MaxFrameBytes is the largest frame that may be read. 0: the protocol's default.
 	MaxFrameBytes int64
+
+	// WrapSocket, if set, returns what frames are read from and written to in place of the server's end of
+	// the socket, which it must close with itself. [Process.SendFiles] does not use it.
+	WrapSocket func(socket io.ReadWriteCloser) io.ReadWriteCloser
 
 	// Output, if set, gets what is written to stdout and stderr, in order within each
 	// stream: at most one chunk per 10 ms or 64 KiB of a stream, and no two calls at
@@ -129,8 +134,12 @@ func (s *Supervisor) launch(spec Spec) (*Process, error) {
 		}
 		transport.serverEnd, out.awaitFrames = socket, socket.awaitHandled
 	}
+	wire := transport.serverEnd
+	if spec.WrapSocket != nil {
+		wire = spec.WrapSocket(wire)
+	}
 	p := &Process{
-		Conn: protocol.NewStream(transport.serverEnd, spec.MaxFrameBytes), socket: transport.serverEnd,
+		Conn: protocol.NewStream(wire, spec.MaxFrameBytes), socket: transport.serverEnd,
 		handover: transport.handover,
 		name:     spec.Name, supervisor: s, output: out, onForbidden: spec.OnForbidden, enforced: enforcedWithoutCgroup(spec),
 		exited: make(chan struct{}),
