@@ -191,6 +191,11 @@ func (r *Router) routeAction(p *Peer, f frame) {
 	r.mu.Lock()
 	refusal := r.actionRefusal
 	r.mu.Unlock()
+	if txID == "" {
+		if problem, mistyped := protocol.ProblemWithTxID(f.body); mistyped {
+			r.log.Warn("an action gets no answer", "action", action, "problem", problem)
+		}
+	}
 	refuse := func(note trace.Note, text string) {
 		p.recordReceived(f, note)
 		r.answerAgent(txID, answer{failure: text})

@@ -1,10 +1,12 @@
 package router_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -14,7 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"assay/internal/notebook"
 	"assay/internal/protocol"
+	"assay/internal/trace"
 	"assay/router"
 )
 
@@ -281,6 +285,25 @@ func TestBacklogIsBounded(t *testing.T) {
 		h.closePeersAndRouter()
 		h.goroutines.Wait()
 	})
+}
+
+// An action whose tx_id is no text gets no answer, and the log says why.
+func TestActionWithNumericTxIDIsLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	r := router.New(trace.NewJournal("s"), notebook.NewExecutions(notebook.ExecutionsConfig{}), router.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	ours, theirs := protocol.Pipe()
+	_, err := r.AttachAgent(ours)
+	require.NoError(t, err)
+	for _, txID := range []string{`17`, `"a"`} {
+		require.NoError(t, theirs.Write([]byte(`{"type":"agent_action","action":"fly","params":{},"tx_id":`+txID+`}`)))
+	}
+	answer, err := theirs.Read()
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `"tx_id":"a"`)
+	r.Close(protocol.CloseNormal, "")
+	require.Regexp(t, `level=WARN msg="an action gets no answer" action=fly problem="its tx_id was 17, which is no text, so it got no answer"`, log.String())
+	require.Equal(t, 1, strings.Count(log.String(), "an action gets no answer"))
 }
 
 // If an answer to the agent, or a request to the kernel, is larger than a frame may be, the

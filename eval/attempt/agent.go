@@ -3,6 +3,7 @@ package attempt
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,7 +30,7 @@ type agentAction struct {
 // processes that message first.
 func (w *completionWatcher) readAgentFrame(e *trace.Entry) *watcherVerdict {
 	w.noteAgentActive(e)
-	w.agentReports.lastFrame = agentFrame{kind: e.Type, seq: e.Seq}
+	w.agentReports.lastFrame = agentFrame{kind: e.Type, seq: e.Seq, action: e.Action, txID: e.TxID}
 	w.trackModelActivity(e)
 	streamVerdict := w.readStreamFrame(e)
 	if isTurnContinued(e) {
@@ -60,6 +61,9 @@ func (w *completionWatcher) dispatchAgentFrame(e *trace.Entry) *watcherVerdict {
 		w.readAgentEvent(e)
 	case protocol.TypeAgentError:
 		return w.readAgentError(e)
+	}
+	if e.Note == trace.NoteMalformed {
+		w.noteUnreadable(errors.New("it is malformed: want one JSON object in UTF-8"))
 	}
 	return nil
 }
@@ -121,9 +125,8 @@ func (w *completionWatcher) readAgentAction(e *trace.Entry) *watcherVerdict {
 		w.lastRunAction = e.Action
 	}
 	switch earlier, isPending := w.actions[e.TxID]; {
-	case e.TxID == "" && isRunAction(e):
-		w.expectRun(e.CellID, e.WallTime) // no answer will announce the run
 	case e.TxID == "":
+		w.noteUnansweredAction(e)
 	case isPending:
 		earlier.pendingRefusals++ // the router refuses it at once; the earlier one still gets its answer
 		w.actions[e.TxID] = earlier
@@ -135,6 +138,19 @@ func (w *completionWatcher) readAgentAction(e *trace.Entry) *watcherVerdict {
 		return limitVerdict("actions", limit, w.counts.usage.Actions)
 	}
 	return v
+}
+
+// noteUnansweredAction processes an agent_action without a tx_id, to which no answer is sent. A tx_id that is
+// no text is recorded as unreadable.
+func (w *completionWatcher) noteUnansweredAction(e *trace.Entry) {
+	problem, mistyped := protocol.ProblemWithTxID(e.Body)
+	w.agentReports.lastFrame.txIDProblem = problem
+	if mistyped {
+		w.noteUnreadable(errors.New(e.Action + ": " + problem))
+	}
+	if isRunAction(e) {
+		w.expectRun(e.CellID, e.WallTime) // no answer will announce the run
+	}
 }
 
 // isChange reports whether this action of the agent can change the notebook or the kernel's state.

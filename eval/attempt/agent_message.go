@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -267,7 +268,7 @@ func (w *completionWatcher) noteUnreadable(problem error) {
 		return
 	}
 	frame, text := w.agentReports.lastFrame, strings.ReplaceAll(problem.Error(), "\n", "; ")
-	w.agentReports.unreadable = fmt.Sprintf("%s (entry %d of the trace): %s", frame.kind, frame.seq, text)
+	w.agentReports.unreadable = fmt.Sprintf("%s (entry %d of the trace): %s", cmp.Or(frame.kind, "a frame"), frame.seq, text)
 	body := marshalMessage(map[string]any{"type": EntryTypeUnreadable, "seq": frame.seq, "problem": text})
 	w.journal.Append(trace.Entry{Hop: trace.HopSession, Envelope: protocol.Envelope{Type: EntryTypeUnreadable}, Body: body})
 }

@@ -153,7 +153,11 @@ func TestDetailOfLimitNamesWait(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		"the agent": {[]string{`{"type":"agent_status","status":"thinking"}`}, `; waiting for the agent \(the agent is thinking\); nothing was submitted; folder attempts/1$`},
+		"the agent":                      {[]string{`{"type":"agent_status","status":"thinking"}`}, `; waiting for the agent \(the agent is thinking\); nothing was submitted; folder attempts/1$`},
+		"an agent that has its answer":   {[]string{actionLine("t1", "get_context", `{}`)}, `; waiting for the agent, which has sent nothing since the answer to get_context \(t1\); nothing was submitted; `},
+		"an action without a tx_id":      {[]string{strings.Replace(actionLine("t1", "get_context", `{}`), `,"tx_id":"t1"`, "", 1)}, `; waiting for the agent, which has sent nothing since get_context: it had no tx_id, so it got no answer; nothing was submitted; folder attempts/1$`},
+		"an action with a numeric tx_id": {[]string{strings.Replace(actionLine("t1", "get_context", `{}`), `"t1"`, "17", 1)}, `since get_context: its tx_id was 17, .*; folder attempts/1; a message of the agent could not be read: agent_action \(entry \d+ of the trace\): get_context: its tx_id was 17, which is no text, so it got no answer$`},
+		"an agent that writes no JSON":   {[]string{`{'type': 'agent_action', 'action': 'get_context'}`}, `; folder attempts/1; a message of the agent could not be read: a frame \(entry \d+ of the trace\): it is malformed: want one JSON object in UTF-8$`},
 		"a cell": {[]string{
 			actionLine("t1", "create_cell", `{"cell_type":"code","source":"while True: pass","auto_run":true,"position":0}`), "await start_cell", submittingLine(),
 		}, `; waiting for cell [0-9a-f-]+; the answer was submitted; folder attempts/1$`},
@@ -165,6 +169,14 @@ func TestDetailOfLimitNamesWait(t *testing.T) {
 			require.Regexp(t, tc.want, result.Detail)
 		})
 	}
+}
+
+// The detail of an agent's fatal error has the folder with the evidence.
+func TestDetailOfAgentErrorNamesFolder(t *testing.T) {
+	t.Parallel()
+	result, _ := runAttempt(t, followsTask, map[string]any{"id": "error", "task": `{"type":"agent_error","error":"401","fatal":true}`})
+	require.Equal(t, runs.OutcomeAgentError, result.Outcome)
+	require.Equal(t, "401; folder attempts/1", result.Detail)
 }
 
 // The detail of the outcome names a message of the agent that could not be read.

@@ -109,6 +109,7 @@ func (w *completionWatcher) describeEnd(now time.Time) string {
 		if activity := w.describeActivity(now); activity != "waiting for the agent" {
 			what[0] += " (" + activity + ")"
 		}
+		what[0] += w.agentReports.lastFrame.describeSilence()
 	}
 	submission := "nothing was submitted"
 	switch {
@@ -118,6 +119,19 @@ func (w *completionWatcher) describeEnd(now time.Time) string {
 		submission = "the submission had no " + CompletionMarker
 	}
 	return "waiting for " + strings.Join(what, ", ") + "; " + submission
+}
+
+// describeSilence says, of an agent that has sent nothing since this frame, how its action ended, because the agent may wait
+// for an answer that it got, or will not get. It returns "" if the frame is no action.
+func (f agentFrame) describeSilence() string {
+	switch {
+	case f.kind != protocol.TypeAgentAction:
+		return ""
+	case f.txIDProblem != "":
+		return ", which has sent nothing since " + f.action + ": " + f.txIDProblem
+	default:
+		return fmt.Sprintf(", which has sent nothing since the answer to %s (%s)", f.action, f.txID)
+	}
 }
 
 // describeRunningCells returns a text for people with the number of running cells and the

@@ -27,6 +27,8 @@ func (a *attempt) setStartFailure(ctx context.Context, err error) {
 	switch {
 	case ctx.Err() != nil:
 		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
+	case errors.As(err, &startErr) && startErr.Component == "agent":
+		a.setOutcome(runs.OutcomeSetupError, a.withFolder(err.Error()))
 	case errors.As(err, &startErr):
 		a.setOutcome(runs.OutcomeSetupError, err.Error())
 	default:

@@ -107,8 +107,10 @@ type agentReports struct {
 
 // agentFrame identifies a frame of the agent.
 type agentFrame struct {
-	kind string // its type
-	seq  int64  // of its trace entry
+	kind         string // its type
+	seq          int64  // of its trace entry
+	action, txID string // of an agent_action
+	txIDProblem  string // why an agent_action gets no answer; empty: it gets one
 }
 
 // watcherCounters has the numbers that go into the attempt's line: usage, tamper signals and

@@ -80,13 +80,21 @@ func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 	if v.isFlood {
 		a.session.KillChildren()
 	}
-	if v.isTimeLimit {
-		v.detail += "; " + a.watcher.describeEnd(time.Now()) + "; folder " + a.job.RelDir
+	switch {
+	case v.isTimeLimit:
+		v.detail = a.withFolder(v.detail + "; " + a.watcher.describeEnd(time.Now()))
+	case v.outcome == runs.OutcomeAgentExit, v.outcome == runs.OutcomeAgentError:
+		v.detail = a.withFolder(v.detail)
 	}
 	if unreadable := a.watcher.agentReports.unreadable; unreadable != "" && v.outcome != runs.OutcomeCompleted {
 		v.detail = strings.TrimPrefix(v.detail+"; a message of the agent could not be read: "+unreadable, "; ")
 	}
 	a.setOutcome(v.outcome, v.detail)
+}
+
+// withFolder appends the attempt's folder, which has more about it, to the detail of an outcome.
+func (a *attempt) withFolder(detail string) string {
+	return strings.TrimSpace(detail) + "; folder " + a.job.RelDir
 }
 
 // agentExitVerdict returns the verdict on an agent whose connection ended with err: agent_exit

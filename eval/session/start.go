@@ -214,6 +214,9 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 	})
 	for {
 		entry, err := follower.Next(ctx)
+		if errors.Is(err, errLate) {
+			err = withCutFrame(err, s.currentChildren().agent, peer)
+		}
 		if err != nil {
 			return &StartError{Component: "agent", Err: err}
 		}
@@ -227,6 +230,17 @@ func (s *Session) awaitAgentReady(ctx context.Context, peer *router.Peer, follow
 			return &StartError{Component: "agent", Err: errors.New("the agent failed when it was initialized: " + failure.Error)}
 		}
 	}
+}
+
+// withCutFrame closes the connection of the agent a and returns err, with how much has come of the frame that
+// the agent had begun, if there was one: its length may be wrong.
+func withCutFrame(err error, a *agent.Agent, peer *router.Peer) error {
+	_ = a.Close(protocol.CloseNormal, "")
+	<-peer.Done()
+	if cut, ok := errors.AsType[*protocol.CutFrameError](peer.Err()); ok {
+		return fmt.Errorf("%w: it has sent %s", err, cut.Progress())
+	}
+	return err
 }
 
 // childConnections are the current kernel and agent processes and their connections to the

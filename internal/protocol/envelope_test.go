@@ -120,6 +120,25 @@ func TestTxIDFormat(t *testing.T) {
 	require.NotEqual(t, first, protocol.NewTxID())
 }
 
+// Why an action without a usable tx_id gets no answer.
+func TestProblemWithTxID(t *testing.T) {
+	t.Parallel()
+	const missing = "it had no tx_id, so it got no answer"
+	for body, want := range map[string]string{
+		`{"type":"agent_action"}`: missing,
+		`{"tx_id":null}`:          missing,
+		`{"tx_id":""}`:            missing,
+		`{"tx_id":`:               missing,
+		`{"tx_id":17}`:            "its tx_id was 17, which is no text, so it got no answer",
+		`{"tx_id":{"id":"a"}}`:    `its tx_id was {"id":"a"}, which is no text, so it got no answer`,
+		`{"tx_id":[` + strings.Repeat("1,", 100) + `1]}`: "its tx_id was [" + strings.Repeat("1,", 19) + "1, which is no text, so it got no answer",
+	} {
+		text, mistyped := protocol.ProblemWithTxID([]byte(body))
+		require.Equal(t, want, text)
+		require.Equal(t, want != missing, mistyped)
+	}
+}
+
 func TestReplaceFields(t *testing.T) {
 	t.Parallel()
 	got, err := protocol.ReplaceFields([]byte(`{"type":"globals_summary","agent_tx_id":"eval_1","summary":{"x":{"repr":"\ud800 1.0"}},"big":12345678901234567890}`),

@@ -1,6 +1,9 @@
 package protocol
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Ready is the first message that a kernel or an agent sends: which program it is and what it
 // can do. An agent, and a kernel made for another harness, may send the type alone.
@@ -206,6 +209,19 @@ type AgentAction struct {
 	Action string          `json:"action"`
 	Params json.RawMessage `json:"params"`
 	TxID   string          `json:"tx_id,omitempty"` // empty: no answer is wanted
+}
+
+// ProblemWithTxID says why an agent_action with this body, whose [Envelope] has no TxID, gets no answer: its
+// tx_id is missing or empty, or is no text. mistyped is true for the last.
+func ProblemWithTxID(body []byte) (text string, mistyped bool) {
+	var action struct {
+		TxID json.RawMessage `json:"tx_id"`
+	}
+	if err := json.Unmarshal(body, &action); err != nil || len(action.TxID) == 0 || string(action.TxID) == "null" || string(action.TxID) == `""` {
+		return "it had no tx_id, so it got no answer", false
+	}
+	const maxShown = 40
+	return fmt.Sprintf("its tx_id was %.*s, which is no text, so it got no answer", maxShown, action.TxID), true
 }
 
 // ActionResponse has the fields that all answers to an [AgentAction] share. An answer may have
