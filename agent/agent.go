@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,6 +64,9 @@ type Config struct {
 
 	// ReadyTimeout bounds the wait for the ready message. 0: DefaultReadyTimeout.
 	ReadyTimeout time.Duration
+
+	// WrapSocket, if set, returns what frames are read from and written to; see [subprocess.Spec].
+	WrapSocket func(socket io.ReadWriteCloser) io.ReadWriteCloser
 
 	// Output, if set, gets what the agent prints; see [subprocess.Spec].
 	Output func(stream string, chunk []byte)
@@ -124,7 +128,7 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 	a.Process, err = sup.Start(subprocess.Spec{
 		Name: "agent", Argv: cfg.Command, Dir: cfg.Workdir, Env: agentEnvironment(cfg, modelAddress),
 		MaxFrameBytes: cfg.MaxFrameBytes, Output: cfg.Output, Sandbox: plan, MaxProcesses: cfg.Sandbox.MaxProcesses(), MaxMemoryBytes: cfg.Sandbox.TotalMemoryBytes(),
-		OnForbidden: cfg.OnForbidden,
+		OnForbidden: cfg.OnForbidden, WrapSocket: cfg.WrapSocket,
 	})
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
 	}
 	f.add(cmd.Flags())
 	cmd.Flags().StringVar(&solution, "solution", "", "`file` with the solution that --model oracle plays")
-	cmd.AddCommand(p.newAskCommand(), p.newChatCommand(), p.newAgentMCPCommand(), p.newAgentACPCommand())
+	cmd.AddCommand(p.newAskCommand(), p.newChatCommand(), p.newAgentMCPCommand(), p.newAgentACPCommand(), p.newAgentCheckCommand())
 	return cmd
 }
 

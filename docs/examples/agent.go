@@ -22,14 +22,19 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// serverConn is our end of the socket. Its number is the last argument.
+// serverConn is our end of the socket, whose number is the last argument, and the messages that were read and are not used
+// yet.
 type serverConn struct {
-	in  *bufio.Reader
-	out *os.File
+	in          *bufio.Reader
+	out         *os.File
+	queryCount  int                // queries that are not answered yet
+	answers     map[string]message // by tx_id
+	results     map[string]message // of runs, by cell_id
+	actionCount int
 }
 
 // send writes one frame: the body's length, eight bytes little-endian, and the body.
-func (c serverConn) send(message object) {
+func (c *serverConn) send(message object) {
 	body, err := json.Marshal(message)
 	if err != nil {
 		log.Fatal(err)
@@ -41,49 +46,71 @@ func (c serverConn) send(message object) {
 
 // message has the fields of frames from the server that this agent uses.
 type message struct {
-	Type, Status, Error string
-	Message             struct{ Type, Logs string } // of a kernel_message
+	Type    string   `json:"type"`
+	TxID    string   `json:"tx_id"`
+	CellID  string   `json:"cell_id"`
+	Status  string   `json:"status"`
+	Error   string   `json:"error"`
+	Logs    string   `json:"logs"`
+	Message *message `json:"message"` // of a kernel_message
 }
 
-// receive reads one frame. It exits when the server closes the socket.
-func (c serverConn) receive() (m message) {
+// receive reads one frame and keeps what is used later. It exits when the server closes the socket.
+func (c *serverConn) receive() {
 	var length int64
 	err := binary.Read(c.in, binary.LittleEndian, &length)
 	if errors.Is(err, io.EOF) {
 		os.Exit(0)
 	}
+	var m message
 	if err == nil {
 		body := make([]byte, length)
 		if _, err = io.ReadFull(c.in, body); err == nil {
 			err = json.Unmarshal(body, &m)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		log.Fatal(err)
+	case m.Type == "init":
+		c.send(object{"type": "agent_status", "status": "ready"})
+	case m.Type == "agent_query":
+		c.queryCount++
+	case m.Type == "agent_action_response":
+		c.answers[m.TxID] = m
+	case m.Type == "kernel_message" && m.Message.Type == "cell_result":
+		c.results[m.Message.CellID] = *m.Message
 	}
-	return m
+}
+
+// take waits for the message with this key. Others may come before it: of other queries, actions and cells.
+func (c *serverConn) take(messages map[string]message, key string) message {
+	for {
+		if m, ok := messages[key]; ok {
+			delete(messages, key)
+			return m
+		}
+		c.receive()
+	}
 }
 
 // answerQuery creates a cell, runs it, and submits what it printed.
-func (c serverConn) answerQuery() {
+func (c *serverConn) answerQuery() {
 	source := "import json, os\nprint(json.dumps(sorted(os.listdir('data')) if os.path.isdir('data') else []))"
 	params := object{"position": 0, "cell_type": "code", "source": source, "auto_run": true}
-	c.send(object{"type": "agent_action", "action": "create_cell", "params": params, "tx_id": "tx_1"})
-	for {
-		m := c.receive()
-		if m.Type == "agent_action_response" && m.Status != "success" {
-			c.send(object{"type": "agent_error", "error": m.Error, "fatal": true})
-			return
-		}
-		if m.Message.Type == "cell_result" {
-			c.submit(strings.TrimSpace(m.Message.Logs))
-			return
-		}
+	c.actionCount++
+	txID := "tx_" + strconv.Itoa(c.actionCount)
+	c.send(object{"type": "agent_action", "action": "create_cell", "params": params, "tx_id": txID})
+	cell := c.take(c.answers, txID)
+	if cell.Status != "success" {
+		c.send(object{"type": "agent_error", "error": cell.Error, "fatal": true})
+		return
 	}
+	c.submit(strings.TrimSpace(c.take(c.results, cell.CellID).Logs))
 }
 
 // submit sends a call of submit_response and ends the turn.
-func (c serverConn) submit(answer string) {
+func (c *serverConn) submit(answer string) {
 	input := object{"summary": "<EVAL_ANSWER>" + answer + "</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}
 	call := object{"type": "tool_use", "id": "t1", "name": "submit_response", "input": input}
 	entry := object{"type": "anthropic_message", "role": "assistant", "content": []any{call}}
@@ -97,14 +124,13 @@ func main() {
 		log.Fatal("the last argument must be the number of a socket: start this with assay run --agent")
 	}
 	socket := os.NewFile(uintptr(fd), "server")
-	c := serverConn{bufio.NewReader(socket), socket}
+	c := &serverConn{in: bufio.NewReader(socket), out: socket, answers: map[string]message{}, results: map[string]message{}}
 	c.send(object{"type": "ready"})
 	for {
-		switch c.receive().Type {
-		case "init":
-			c.send(object{"type": "agent_status", "status": "ready"})
-		case "agent_query":
-			c.answerQuery()
+		for c.queryCount == 0 {
+			c.receive()
 		}
+		c.queryCount--
+		c.answerQuery()
 	}
 }

@@ -6,9 +6,21 @@
 import net from "node:net";
 
 const server = new net.Socket({ fd: Number(process.argv.at(-1)) }); // the last argument is the number of our socket
-const pendingAnswers = new Map(); // tx_id: resolves the promise of the action
-let resolveRun; // resolves the promise of the run with its cell_result
+const arrived = new Map(); // answers by tx_id, and results of runs by cell_id, for which nothing waits yet
+const waiting = new Map(); // by the same keys: resolves the promise of what waits
 let actionCount = 0;
+let working = Promise.resolve(); // until all queries so far are answered
+
+// deliver gives a message to what waits for it, or keeps it.
+function deliver(key, message) {
+  if (waiting.has(key)) waiting.get(key)(message);
+  else arrived.set(key, message);
+}
+
+// receive resolves with the message of this key.
+function receive(key) {
+  return new Promise((resolve) => (arrived.has(key) ? resolve(arrived.get(key)) : waiting.set(key, resolve)));
+}
 
 // send writes one frame: the body's length, eight bytes little-endian, and the body.
 function send(message) {
@@ -21,20 +33,17 @@ function send(message) {
 // sendAction sends an action and resolves with its answer.
 function sendAction(action, params) {
   const tx_id = `tx_${++actionCount}`;
-  return new Promise((resolve) => {
-    pendingAnswers.set(tx_id, resolve);
-    send({ type: "agent_action", action, params, tx_id });
-  });
+  send({ type: "agent_action", action, params, tx_id });
+  return receive(tx_id);
 }
 
 // answerQuery creates a cell, runs it, and submits what it printed.
 async function answerQuery() {
   const source = "import json, os\nprint(json.dumps(sorted(os.listdir('data')) if os.path.isdir('data') else []))";
-  const ended = new Promise((resolve) => (resolveRun = resolve)); // the result may come before the answer to the action
   const cell = await sendAction("create_cell", { position: 0, cell_type: "code", source, auto_run: true });
   if (cell.status !== "success") throw new Error(cell.error);
-  const answer = (await ended).logs.trim();
-  const input = { summary: `<EVAL_ANSWER>${answer}</EVAL_ANSWER> [EVAL_COMPLETE]`, next_status: "done" };
+  const result = await receive(cell.cell_id); // which may have come before the answer to the action
+  const input = { summary: `<EVAL_ANSWER>${result.logs.trim()}</EVAL_ANSWER> [EVAL_COMPLETE]`, next_status: "done" };
   const content = [{ type: "tool_use", id: "t1", name: "submit_response", input }];
   send({ type: "agent_history_updated", entry: { type: "anthropic_message", role: "assistant", content } });
   send({ type: "agent_status", status: "done" });
@@ -43,9 +52,9 @@ async function answerQuery() {
 // handleMessage handles one message of the server. It never waits.
 function handleMessage(message) {
   if (message.type === "init") send({ type: "agent_status", status: "ready" });
-  if (message.type === "agent_query") answerQuery().catch((e) => send({ type: "agent_error", error: String(e), fatal: true }));
-  if (message.type === "agent_action_response") pendingAnswers.get(message.tx_id)?.(message);
-  if (message.type === "kernel_message" && message.message.type === "cell_result") resolveRun?.(message.message);
+  if (message.type === "agent_query") working = working.then(answerQuery).catch((e) => send({ type: "agent_error", error: String(e), fatal: true }));
+  if (message.type === "agent_action_response") deliver(message.tx_id, message);
+  if (message.type === "kernel_message" && message.message.type === "cell_result") deliver(message.message.cell_id, message.message);
 }
 
 let received = Buffer.alloc(0);

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"assay/agent/check"
+	"assay/cmd/assay/internal/exit"
+	"assay/cmd/assay/internal/terminal"
+	"assay/eval/runs"
+	"assay/testcases/lint"
+)
+
+// agentCheckFlags are the flags of assay agent check.
+type agentCheckFlags struct {
+	host   kernelAndAgentFlags
+	check  check.Config
+	asJSON bool
+}
+
+func (p *cli) newAgentCheckCommand() *cobra.Command {
+	f := &agentCheckFlags{}
+	cmd := &cobra.Command{
+		Use:   "check AGENT",
+		Short: "Check whether an agent speaks the wire protocol",
+		Long: fmt.Sprintf(`Start an agent in scripted situations, each as a new process, and report how it did:
+pass, warn, fail or skip (the situation did not arise), what happened, and the
+section of docs/protocol.md with the rule. AGENT is what --agent of assay run takes:
+a command in quotes, 'mcp: COMMAND', builtin with --model, oracle or noop.
+
+The agent gets a small notebook, in which every run of a cell prints 42, and the
+task to compute 6 times 7. A check takes about %v, because some answers
+are withheld for longer than an agent should wait for them.
+
+Exit status: 0 nothing failed, 1 something did, 2 bad usage, 3 the check could not
+be made, 130 or 143 interrupted.`, 2*check.DefaultAnswerTimeout),
+		Example: "  assay agent check 'python3 my_agent.py'",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.host.agent = args[0]
+			return p.checkAgent(cmd.Context(), f)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func (f *agentCheckFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	f.host.addSome(cmd, "model", "model-arg", "strategy", "name", "memory-dir", "skills-dir", "state-dir", "max-eval-iters",
+		"agent-env", "ready", "frame-limit", "sandbox", "sandbox-agent", "agent-network", "agent-read", "agent-write", "agent-home")
+	f.host.agentSandbox.confineByDefault(flags)
+	flags.StringArrayVar(&f.check.Only, "only", nil, "`name` of a situation to try (repeatable; default: all)")
+	flags.DurationVar(&f.check.QueryTimeout, "wall", check.DefaultQueryTimeout, "`duration` that the agent may take for a query")
+	flags.IntVarP(&f.check.Jobs, "jobs", "j", check.DefaultJobs, "`number` of situations at once")
+	flags.BoolVar(&f.asJSON, "json", false, "print one JSON object for each situation, and one with the summary")
+}
+
+// checkAgent checks the agent of the flags and prints the findings. It fails if one of them is a failure.
+func (p *cli) checkAgent(ctx context.Context, f *agentCheckFlags) error {
+	if err := f.validate(); err != nil {
+		return exit.UsageError(err)
+	}
+	ctx, interrupt := p.cancelOnSignal(ctx)
+	defer interrupt.stop()
+	host, err := p.newHost(ctx, &f.host)
+	if err != nil {
+		return interrupt.exitErrorOr(err)
+	}
+	summary, err := f.run(ctx, host)
+	err = errors.Join(err, host.close())
+	switch {
+	case err != nil:
+		return interrupt.exitErrorOr(exit.FirstErrorOrBroken(err))
+	case summary.Failed > 0:
+		return exit.FailedError()
+	default:
+		return nil
+	}
+}
+
+// validate rejects invalid flags.
+func (f *agentCheckFlags) validate() error {
+	for _, name := range f.check.Only {
+		if names := check.Names(); !slices.Contains(names, name) {
+			hint := "known are " + strings.Join(names, ", ")
+			if near := lint.NearestWord(name, names); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return fmt.Errorf("--only %s: there is no such situation: %s", name, hint)
+		}
+	}
+	if f.check.QueryTimeout <= 0 || f.check.Jobs < 1 {
+		return fmt.Errorf("--wall %v, -j %d: want a time of more than 0, and at least 1", f.check.QueryTimeout, f.check.Jobs)
+	}
+	return nil
+}
+
+// run makes the check and prints its findings and its summary.
+func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (summary check.Summary, err error) {
+	cfg := f.check
+	cfg.Supervisor = host.supervisor
+	if cfg.WorkdirRoot, err = host.sandboxRoot(); err != nil {
+		return summary, err
+	}
+	solution, err := writeCheckSolution(host.supervisor.TempDir())
+	if err != nil {
+		return summary, err
+	}
+	if cfg.Agent, err = host.agentConfig(solution); err != nil {
+		return summary, err
+	}
+	cfg.Agent.Environ = host.p.environ
+	var printErr error
+	print := func(line string, object any) {
+		if f.asJSON {
+			printErr = errors.Join(printErr, runs.EncodeLine(host.p.stdout, object))
+			return
+		}
+		_, err := fmt.Fprintln(host.p.stdout, terminal.Printable(line))
+		printErr = errors.Join(printErr, err)
+	}
+	summary, err = check.Run(ctx, cfg, func(found check.Finding) { print(checkLine(found), found) })
+	if err == nil {
+		print(summary.String(), summary)
+	}
+	return summary, errors.Join(err, printErr)
+}
+
+// writeCheckSolution writes the solution that the oracle plays in a check, and returns its path.
+func writeCheckSolution(dir string) (path string, err error) {
+	path = filepath.Join(dir, "check-solution.json")
+	return path, os.WriteFile(path, []byte(`["print(6 * 7)"]`), 0o600)
+}
+
+// checkLine returns a finding as a line for people.
+func checkLine(f check.Finding) string {
+	text := fmt.Sprintf("%-4s  %-14s  %s", f.Status, f.Name, terminal.OneLine(f.Detail))
+	if f.Remedy != "" {
+		text += ": " + f.Remedy
+	}
+	return text + "  (protocol.md, " + f.Section + ")"
+}
