@@ -22,6 +22,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/protocol"
 	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 )
@@ -143,7 +144,7 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 		timeout = DefaultReadyTimeout
 	}
 	if a.ReadyFrame, err = a.AwaitReady(ctx, timeout); err != nil {
-		if cfg.Sandbox != nil && ctx.Err() == nil {
+		if _, isFraming := errors.AsType[*protocol.FrameLengthError](err); cfg.Sandbox != nil && ctx.Err() == nil && !isFraming {
 			err = fmt.Errorf("%w; the agent is confined: --agent-read lets it read more, --sandbox-agent=false ends that", err)
 		}
 		return errors.Join(err, a.Process.Stop(ctx))

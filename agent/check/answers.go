@@ -1,7 +1,11 @@
 package check
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,13 +17,9 @@ const (
 	slowAnswerDelay = time.Second
 	slowAnswerCount = 3
 
-	// bigFieldBytes is how long a field of each answer is in the situation big-messages.
+	// bigFieldBytes is how long a field of each answer is in the situation big-messages, and how long the outputs of
+	// another cell are together.
 	bigFieldBytes = 10 << 20
-
-	// bigOutputCount outputs of bigOutputBytes each have a cell that runs in the situation big-messages. A message shows
-	// outputs of up to 4 MiB.
-	bigOutputCount = 3
-	bigOutputBytes = 3 << 20
 
 	// survivalTimeout is how long an agent must live on after a late answer.
 	survivalTimeout = 500 * time.Millisecond
@@ -30,6 +30,7 @@ func answerSituations() []situation {
 	return []situation{
 		{
 			name: "slow-answers", section: sectionActions, needs: query, prepare: delayAnswers, run: tryQueryWithActions,
+			what: "the first 3 answers came after 1s each",
 			rule: "wait up to 10 s for an answer",
 		},
 		{
@@ -46,14 +47,17 @@ func answerSituations() []situation {
 		},
 		{
 			name: "big-messages", section: sectionFraming, needs: query, prepare: enlargeAnswers, run: tryBigMessages,
+			what: "answers, and the result of another cell, had 10 MiB each",
 			rule: "read frames of up to 64 MiB, also while you work",
 		},
 		{
 			name: "stray-answers", section: sectionActions, needs: query, prepare: sendStrayAnswers, run: tryQueryWithActions,
+			what: "an answer to an unknown action came before each answer",
 			rule: "match answers to actions by tx_id alone: another action may be answered first",
 		},
 		{
 			name: "second-answers", section: sectionActions, needs: query, prepare: sendAnswersTwice, run: tryQueryWithActions, isTolerable: true,
+			what: "each answer came twice",
 			rule: "ignore a second answer to an action",
 		},
 	}
@@ -72,8 +76,8 @@ func skipWithoutAction() Finding { return skip("the agent sent no action") }
 
 // changeAnswers has the server send what change returns in place of each answer to an action.
 func (p *server) changeAnswers(change func(body []byte) [][]byte) {
-	p.onMessage = func(body []byte) [][]byte {
-		if env, err := protocol.NewEnvelopeDecoder().Decode(body); err != nil || env.Type != protocol.TypeActionResponse {
+	p.script.onMessage = func(body []byte) [][]byte {
+		if !bytes.HasPrefix(body, []byte(`{"type":"`+protocol.TypeActionResponse+`"`)) { // server.answer puts the type first
 			return [][]byte{body}
 		}
 		return change(body)
@@ -91,7 +95,7 @@ func delayAnswers(p *server) {
 		case <-late:
 			select {
 			case <-time.After(slowAnswerDelay):
-			case <-p.stopped:
+			case <-p.outbox.stopped:
 			}
 		default:
 		}
@@ -105,16 +109,10 @@ type withheldAction struct {
 	id    string // ours
 }
 
-// withholdFirstAnswer does not carry out the first action of the agent, and sets server.withheld to it.
+// withholdFirstAnswer does not carry out the first action of the agent, and sets script.withheld to it.
 func withholdFirstAnswer(p *server) {
-	p.onAction = func(f frame, id string) (handled bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.withheld != nil {
-			return false
-		}
-		p.withheld = &withheldAction{frame: f, id: id}
-		return true
+	p.script.onAction = func(f frame, id string) (handled bool) {
+		return p.script.withheld.CompareAndSwap(nil, &withheldAction{frame: f, id: id})
 	}
 }
 
@@ -122,22 +120,20 @@ func withholdFirstAnswer(p *server) {
 // an action.
 func (p *server) awaitWithheld(ctx context.Context) (action *withheldAction, from int, err error) {
 	from = p.query(task, requestID)
-	err = p.await(ctx, from, p.cfg.QueryTimeout, "no action came, and its turn has not ended", func(frames []frame) (bool, time.Time) {
+	err = p.log.await(ctx, from, p.cfg.QueryTimeout, "no action came, and its turn has not ended", func(frames []frame) (bool, time.Time) {
 		t := readTurn(frames)
 		if t.actions > 0 {
 			return true, time.Time{}
 		}
 		return t.isOver(1, time.Now())
 	})
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.withheld, from, err
+	return p.script.withheld.Load(), from, err
 }
 
 // awaitNextStep waits until the agent goes on without the answer to a withheld action, at most Config.AnswerTimeout, and returns how
 // long it has waited for the answer.
 func (p *server) awaitNextStep(ctx context.Context, action *withheldAction) (waited time.Duration, err error) {
-	f, err := p.awaitFrame(ctx, 0, p.cfg.AnswerTimeout, "it did not go on", func(f frame) bool {
+	f, err := p.log.awaitFrame(ctx, 0, p.cfg.AnswerTimeout, "it did not go on", func(f frame) bool {
 		return f.at.After(action.frame.at) && isStep(f)
 	})
 	return f.at.Sub(action.frame.at), err
@@ -207,7 +203,7 @@ func tryLateAnswer(ctx context.Context, p *server) Finding {
 
 // awaitSurvival fails if the agent's process ends within survivalTimeout, other than by exiting with status 0.
 func (p *server) awaitSurvival(ctx context.Context) error {
-	err := p.awaitEnd(ctx, survivalTimeout)
+	err := p.log.awaitEnd(ctx, survivalTimeout)
 	if exited, code := exitCode(err); isSilent(err) || exited && code == 0 {
 		return nil
 	}
@@ -216,7 +212,7 @@ func (p *server) awaitSurvival(ctx context.Context) error {
 
 // failActions answers every action with an error.
 func failActions(p *server) {
-	p.onAction = func(f frame, id string) bool {
+	p.script.onAction = func(f frame, id string) bool {
 		p.answerWith(id, map[string]any{"status": protocol.StatusError, "error": "the notebook did not answer '" + f.Action + "' within 8s"})
 		return true
 	}
@@ -231,20 +227,28 @@ func tryErrorAnswers(ctx context.Context, p *server) Finding {
 	case t.actions == 0:
 		return skipWithoutAction()
 	default:
-		return pass("every action failed; it %s", t.describe())
+		return pass("each action failed; it %s", t.describe())
 	}
 }
 
 // enlargeAnswers gives every answer a large field.
 func enlargeAnswers(p *server) {
-	padding := protocol.Field{Name: "x_padding", Value: strings.Repeat("A", bigFieldBytes)}
-	p.changeAnswers(func(body []byte) [][]byte { return [][]byte{withField(body, padding)} })
+	padding := `,"x_padding":"` + strings.Repeat("A", bigFieldBytes) + `"}`
+	p.changeAnswers(func(body []byte) [][]byte { return [][]byte{append(bytes.TrimSuffix(body, []byte("}")), padding...)} })
 }
 
-// tryBigMessages is the situation in which answers are large, and a cell that is not the agent's has large outputs.
+// tryBigMessages is the situation in which answers are large, and a cell that is not the agent's shows three large images.
 func tryBigMessages(ctx context.Context, p *server) Finding {
+	const image = `{"output_type":"display_data","data":{"image/png":"A"},"metadata":{}}`
+	result, err := protocol.Marshal(protocol.KernelMessageResult{
+		CellResult: newCellResult(otherCell, 1, protocol.StatusOK, ""), CellOutputs: slices.Repeat([]json.RawMessage{json.RawMessage(image)}, 3),
+	})
+	if err != nil {
+		return fail("%v", err)
+	}
+	large := bytes.ReplaceAll(result, []byte(`"A"`), []byte(`"`+strings.Repeat("A", bigFieldBytes/3)+`"`))
 	from := p.query(task, requestID)
-	p.notebook.runOtherCell(bigOutputCount, bigOutputBytes)
+	p.sendBody(fmt.Appendf(nil, `{"type":%q,"message":%s}`, protocol.TypeKernelMessage, large))
 	return p.judge(p.awaitTurns(ctx, from, 1))
 }
 

@@ -8,17 +8,17 @@
 //
 // # Goroutines
 //
-// [Run] has one per situation in progress. Each process has three: one reads its frames, one writes to
-// it, and one passes on what the document answers; a fourth serves the document. They end when
-// the process is stopped, and Run waits for all of them.
+// [Run] has one per situation in progress, and each process of the agent four more: one reads its
+// frames, one writes to it, one serves the document, and one passes on what the document answers.
+// They end when the process is stopped, and Run waits for all of them.
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,7 +44,7 @@ const (
 	StatusPass = "pass"
 	StatusWarn = "warn" // works in an evaluation, but not as it should
 	StatusFail = "fail"
-	StatusSkip = "skip" // not tried: the situation did not arise, or one that it needs has failed
+	StatusSkip = "skip" // the situation did not arise, because the agent sent no action
 )
 
 // Values of the field Type.
@@ -91,6 +91,7 @@ type Summary struct {
 	Warnings   int    `json:"warnings"`
 	Failed     int    `json:"failed"`
 	Skipped    int    `json:"skipped"`
+	NotTried   int    `json:"not_tried"` // situations that need one that has failed, or for which there was no time
 	DurationMS int64  `json:"duration_ms"`
 }
 
@@ -98,12 +99,15 @@ type Summary struct {
 func (s Summary) String() string {
 	text := fmt.Sprintf("%d passed, %s, %d failed", s.Passed, plural(s.Warnings, "warning"), s.Failed)
 	if s.Skipped > 0 {
-		text += fmt.Sprintf(", %d not tried", s.Skipped)
+		text += fmt.Sprintf(", %d skipped", s.Skipped)
+	}
+	if s.NotTried > 0 {
+		text += fmt.Sprintf(", %d not tried", s.NotTried)
 	}
 	return text
 }
 
-// add counts a finding.
+// add counts a finding with this status; "" is that of a situation that is not tried.
 func (s *Summary) add(status string) {
 	switch status {
 	case StatusPass:
@@ -112,8 +116,10 @@ func (s *Summary) add(status string) {
 		s.Warnings++
 	case StatusFail:
 		s.Failed++
-	default:
+	case StatusSkip:
 		s.Skipped++
+	default:
+		s.NotTried++
 	}
 }
 
@@ -136,38 +142,39 @@ func Names() (names []string) {
 // check is a running check.
 type check struct {
 	cfg      Config
-	failed   []string // situations that have failed and that others need
-	baseline turn     // how the agent has answered a query in an ordinary situation; zero: that was not tried
+	failed   []string // situations that others need and that have failed, or were not tried
+	baseline turn     // how the agent has answered in the situation query; zero: that was not tried
 }
 
 // Run tries the situations and calls report with each finding in the order of [Names], as soon as those before it
-// are known. It stops early, with the cause of ctx, when ctx ends. Every wait in it has a time limit; afterwards
-// nothing that it has started is running.
+// are known. A situation is not tried if it needs one that has failed. Run stops early, with the cause of ctx, when ctx ends. Every
+// wait in it has a time limit; afterwards nothing that it has started is running.
 func Run(ctx context.Context, cfg Config, report func(Finding)) (Summary, error) {
 	start := time.Now()
 	c := &check{cfg: cfg.withDefaults()}
 	summary := Summary{Type: TypeSummary}
-	var first, rest []situation
+	count := func(f Finding) {
+		summary.add(f.Status)
+		if f.Status != "" {
+			report(f)
+		}
+	}
+	var rest []situation
 	for _, s := range situations() {
 		switch {
 		case len(cfg.Only) > 0 && !slices.Contains(cfg.Only, s.name):
 		case s.isNeeded():
-			first = append(first, s)
+			f := c.try(ctx, s)
+			if f.Status == StatusFail || f.Status == "" {
+				c.failed = append(c.failed, s.name)
+			}
+			count(f)
 		default:
 			rest = append(rest, s)
 		}
 	}
-	for _, s := range first {
-		f := c.try(ctx, s)
-		if f.Status == StatusFail || f.Status == StatusSkip {
-			c.failed = append(c.failed, s.name)
-		}
-		summary.add(f.Status)
-		report(f)
-	}
 	for f := range c.tryAtOnce(ctx, rest) {
-		summary.add(f.Status)
-		report(f)
+		count(f)
 	}
 	summary.DurationMS = time.Since(start).Milliseconds()
 	return summary, context.Cause(ctx)
@@ -218,23 +225,19 @@ func (c *check) tryAtOnce(ctx context.Context, list []situation) iter.Seq[Findin
 	}
 }
 
-// try tries one situation with a new process of the agent, unless one that it needs has failed.
+// try tries one situation with a new process of the agent. The finding has no status if the situation needs one that has failed, or
+// ctx has ended.
 func (c *check) try(ctx context.Context, s situation) Finding {
-	start := time.Now()
-	f := skip("not tried, because %s failed", strings.Join(c.failed, " and "))
-	switch {
-	case ctx.Err() != nil:
-		f = skip("not tried: %v", context.Cause(ctx))
-	case !slices.Contains(c.failed, s.needs):
-		f = c.tryWithProcess(ctx, s)
+	if ctx.Err() != nil || slices.Contains(c.failed, s.needs) {
+		return Finding{}
 	}
-	f.Type, f.Name, f.Section, f.DurationMS = TypeFinding, s.name, s.section, time.Since(start).Milliseconds()
+	start := time.Now()
+	f := c.tryWithProcess(ctx, s)
+	f.Type, f.Name, f.Section, f.DurationMS = TypeFinding, s.name, cmp.Or(f.Section, s.section), time.Since(start).Milliseconds()
 	if f.Status == StatusFail && s.isTolerable {
 		f.Status = StatusWarn
 	}
-	if f.Status == StatusPass || f.Status == StatusSkip {
-		f.Remedy = ""
-	} else if f.Remedy == "" {
+	if isProblem := f.Status == StatusFail || f.Status == StatusWarn; isProblem && f.Remedy == "" {
 		f.Remedy = s.rule
 	}
 	return f
@@ -244,7 +247,7 @@ func (c *check) try(ctx context.Context, s situation) Finding {
 func (c *check) tryWithProcess(ctx context.Context, s situation) (f Finding) {
 	p, err := c.startServer(ctx, s)
 	if err != nil {
-		return fail("%v", err)
+		return startFailure(err)
 	}
 	defer func() {
 		if err := p.stop(ctx); err != nil && f.Status != StatusFail {

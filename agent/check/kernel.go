@@ -12,6 +12,7 @@ func kernelSituations() []situation {
 		{
 			name: "other-cell", section: sectionAgents, needs: query, run: tryOtherCell,
 			prepare: func(p *server) { p.notebook.othersRunToo = true },
+			what:    "another cell ran before each of its own",
 			rule:    "know your runs by cell_id: a person may run other cells, also before your own",
 		},
 		{
@@ -25,7 +26,7 @@ func kernelSituations() []situation {
 // tryOtherCell is the situation in which runs of a cell that is not the agent's are reported to it.
 func tryOtherCell(ctx context.Context, p *server) Finding {
 	from := p.query(task, requestID)
-	p.notebook.runOtherCell(0, 0)
+	p.notebook.runOtherCell()
 	t, err := p.awaitTurns(ctx, from, 1)
 	isMistaken := func(summary string) bool { return strings.Contains(summary, strings.TrimSpace(otherText)) }
 	if slices.ContainsFunc(t.summaries, isMistaken) {

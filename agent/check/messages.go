@@ -22,14 +22,17 @@ func messageSituations() []situation {
 		},
 		{
 			name: "extra-fields", section: sectionAgents, needs: query, prepare: addExtraFields, run: tryOrdinaryQuery,
+			what: "each message had an unknown field",
 			rule: "ignore fields that you do not know",
 		},
 		{
 			name: "extra-messages", section: sectionAgents, needs: query, prepare: sendExtraMessages, run: tryOrdinaryQuery,
+			what: "a message of an unknown type came before each other one",
 			rule: "ignore messages of a type that you do not know",
 		},
 		{
 			name: "long-text", section: sectionFraming, needs: query, run: tryLongText,
+			what: "the query had 1 MiB of text in many scripts",
 			rule: "take a query of any length, in UTF-8: a length counts bytes",
 		},
 	}
@@ -44,7 +47,7 @@ func tryMessages(ctx context.Context, p *server) Finding {
 	if err != nil {
 		return p.failure(err)
 	}
-	frames, _, _ := p.framesFrom(0)
+	frames := p.log.from(0)
 	var dropped []string
 	for _, f := range frames {
 		if f.malformed != nil {
@@ -120,7 +123,7 @@ func tryTxID(ctx context.Context, p *server) Finding {
 	if t.actions == 0 {
 		return skip("the agent sent no action")
 	}
-	frames, _, _ := p.framesFrom(0)
+	frames := p.log.from(0)
 	seen := map[string]bool{}
 	for _, f := range frames {
 		if f.Type != protocol.TypeAgentAction {
@@ -141,13 +144,13 @@ func tryTxID(ctx context.Context, p *server) Finding {
 		}
 		seen[f.TxID] = true
 	}
-	return pass("%s, each with a text of its own", plural(t.actions, "action"))
+	return pass("%s, whose tx_ids are texts and differ", plural(t.actions, "action"))
 }
 
 // addExtraFields adds a field to every message.
 func addExtraFields(p *server) {
 	extra := protocol.Field{Name: "x_extra", Value: map[string]any{"list": []any{1, nil, "text", false}}}
-	p.onMessage = func(body []byte) [][]byte { return [][]byte{withField(body, extra)} }
+	p.script.onMessage = func(body []byte) [][]byte { return [][]byte{withField(body, extra)} }
 }
 
 // withField returns a message with one more field.
@@ -161,7 +164,7 @@ func withField(body []byte, field protocol.Field) []byte {
 // sendExtraMessages sends a message of an unknown type before each other one.
 func sendExtraMessages(p *server) {
 	extra := []byte(`{"type":"x_extra","message":{"type":"x_extra"},"tx_id":"tx_extra","status":"success"}`)
-	p.onMessage = func(body []byte) [][]byte { return [][]byte{extra, body} }
+	p.script.onMessage = func(body []byte) [][]byte { return [][]byte{extra, body} }
 }
 
 // longTextBytes is how long the text of the query is in the situation long-text.

@@ -3,8 +3,6 @@ package check
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"assay/internal/notebook"
@@ -138,12 +136,11 @@ const (
 	otherText = "printed-by-the-cell-of-a-person\n"
 )
 
-// runOtherCell plays a run of a cell that is not the agent's, with count outputs of so many bytes.
-func (n *notebookPeer) runOtherCell(count, bytesEach int) {
+// runOtherCell plays a run of a cell that is not the agent's.
+func (n *notebookPeer) runOtherCell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	output := fmt.Appendf(nil, `{"output_type":"display_data","data":{"image/png":%q},"metadata":{}}`, strings.Repeat("A", bytesEach))
-	n.playRunLocked(otherCell, otherText, slices.Repeat([]json.RawMessage{output}, count)...)
+	n.playRunLocked(otherCell, otherText)
 }
 
 // kernelCallCount returns how often the agent has used the kernel.
@@ -153,16 +150,12 @@ func (n *notebookPeer) kernelCallCount() int {
 	return n.kernelCalls
 }
 
-// playRunLocked sends the messages of a run of a cell that prints text and has these further outputs. The caller
-// holds mu.
-func (n *notebookPeer) playRunLocked(cellID, text string, outputs ...json.RawMessage) {
+// playRunLocked sends the messages of a run of a cell that prints text. The caller holds mu.
+func (n *notebookPeer) playRunLocked(cellID, text string) {
 	n.runs++
 	n.executions.MarkRunSent(cellID)
 	n.applyLocked(protocol.StartCell{Type: protocol.TypeStartCell, CellID: &cellID, RunSequencer: n.runs})
 	n.applyLocked(protocol.KernelStdio{Type: protocol.TypeKernelStdio, ActiveCell: &cellID, Stream: protocol.Stdout, Data: text})
-	for _, output := range outputs {
-		n.applyLocked(protocol.CellOutput{Type: protocol.TypeCellOutput, CellID: cellID, RunSequencer: n.runs, Output: output})
-	}
 	n.applyLocked(newCellResult(cellID, n.runs, protocol.StatusOK, ""))
 	n.applyLocked(protocol.StartCell{Type: protocol.TypeStartCell, RunSequencer: n.runs})
 }

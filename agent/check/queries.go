@@ -23,6 +23,7 @@ func querySituations() []situation {
 		},
 		{
 			name: "stray-cancel", section: sectionAgents, needs: query, isLive: true, prepare: withholdFirstAnswer, run: tryStrayCancel,
+			what: "another query was cancelled",
 			rule: "ignore an agent_cancel with the request_id of another query",
 		},
 		{
@@ -77,7 +78,7 @@ func tryCancel(ctx context.Context, p *server) Finding {
 	}
 	p.send(protocol.AgentCommand{Type: protocol.TypeAgentCancel, RequestID: requestID})
 	cancelledAt := time.Now()
-	f, err := p.awaitFrame(ctx, from, cancelTimeout, "its turn has not ended after agent_cancel", func(f frame) bool { return f.at.After(action.frame.at) && isTurnEnd(f) })
+	f, err := p.log.awaitFrame(ctx, from, cancelTimeout, "its turn has not ended after agent_cancel", func(f frame) bool { return f.at.After(action.frame.at) && isTurnEnd(f) })
 	wasIgnored := isSilent(err)
 	if err != nil && !wasIgnored {
 		return p.failure(err)
@@ -131,11 +132,25 @@ func tryClearHistory(ctx context.Context, p *server) Finding {
 	return pass("at the query after it, it %s", t.describe())
 }
 
+// quietDelay is how long nothing must come until an agent seems to wait.
+const quietDelay = time.Second
+
+// awaitQuiet waits until nothing has come for quietDelay, at most Config.QueryTimeout.
+func (p *server) awaitQuiet(ctx context.Context) error {
+	return p.log.await(ctx, 0, p.cfg.QueryTimeout, "it does not stop sending messages", func(frames []frame) (bool, time.Time) {
+		again := frames[len(frames)-1].at.Add(quietDelay)
+		return !time.Now().Before(again), again
+	})
+}
+
 // tryEarlyQuery is the situation in which a query comes before the init.
 func tryEarlyQuery(ctx context.Context, p *server) Finding {
 	p.query(task, requestID)
 	if _, err := p.initialize(ctx, newInit(false)); err != nil {
 		return p.failure(err)
+	}
+	if err := p.awaitQuiet(ctx); err != nil {
+		return p.liveFailure(err)
 	}
 	t, err := p.awaitTurns(ctx, p.query(task, secondRequestID), 1)
 	if err != nil {

@@ -8,14 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/agent"
 	"assay/internal/protocol"
 )
-
-// maxQueuedMessages is how many messages may wait for the agent. Past that, reading from the agent waits.
-const maxQueuedMessages = 1024
 
 // server plays a server to one process of the agent: it sends messages, records what the agent sends, and answers
 // its actions. Its methods may be called concurrently.
@@ -27,32 +25,24 @@ type server struct {
 	workdir   string
 	started   time.Time // when the process was started
 	notebook  *notebookPeer
+	log       *frameLog // begins with the ready message
+	outbox    outbox
+	txIDs     txIDs
+	script    script
 
-	outgoing   chan []byte
-	stopped    chan struct{} // closed by stop
 	goroutines sync.WaitGroup
-
-	// What a situation changes, before the agent is started; nil changes nothing. onAction gets each action of the agent,
-	// and our id for server.answer, and returns whether the action is not to be carried out. onMessage gets each message for the
-	// agent, and returns the messages to send in its place.
-	onAction  func(f frame, id string) (handled bool)
-	onMessage func(body []byte) [][]byte
-
-	mu       sync.Mutex
-	frames   []frame                    // that the agent has sent, from its ready on
-	endErr   error                      // why its connection has ended; nil: it has not
-	changed  chan struct{}              // closed and replaced with each change of frames and endErr
-	pending  map[string]json.RawMessage // tx_ids of the agent's actions, as it wrote them, by ours
-	txCount  int
-	withheld *withheldAction // see withholdFirstAnswer; nil: none
 }
 
-// frame is one message of the agent.
-type frame struct {
-	protocol.Envelope
-	body      []byte
-	at        time.Time
-	malformed error // why body is no message; nil: it is one
+// script is what a situation changes in what a server does. It is set before the agent is started. The zero value changes nothing.
+type script struct {
+	// onAction gets each action of the agent, and our id for server.answer. It returns whether the action is not to be carried
+	// out.
+	onAction func(f frame, id string) (handled bool)
+
+	// onMessage gets each message for the agent, and returns the messages to send in its place.
+	onMessage func(body []byte) [][]byte
+
+	withheld atomic.Pointer[withheldAction] // see withholdFirstAnswer
 }
 
 // startServer starts the agent in a new working folder and waits for its ready message.
@@ -62,8 +52,8 @@ func (c *check) startServer(ctx context.Context, s situation) (*server, error) {
 		return nil, fmt.Errorf("make a working folder: %w", err)
 	}
 	p := &server{
-		check: c, situation: s, workdir: workdir, socket: &socketTap{}, started: time.Now(),
-		outgoing: make(chan []byte, maxQueuedMessages), stopped: make(chan struct{}), changed: make(chan struct{}), pending: map[string]json.RawMessage{},
+		check: c, situation: s, socket: &socketTap{}, workdir: workdir, started: time.Now(), log: newFrameLog(),
+		outbox: newOutbox(), txIDs: txIDs{byOurs: map[string]json.RawMessage{}},
 	}
 	p.notebook = newNotebookPeer(p)
 	if s.prepare != nil {
@@ -71,16 +61,15 @@ func (c *check) startServer(ctx context.Context, s situation) (*server, error) {
 	}
 	cfg := c.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.WrapSocket = workdir, "check-"+s.name, p.socket.wrap
-	err = writeDataFile(workdir)
-	if err == nil {
+	if err = writeDataFile(workdir); err == nil {
 		p.agent, err = agent.Start(ctx, c.cfg.Supervisor, cfg)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.cfg.Supervisor.RemoveAll(workdir))
 	}
-	p.frames = []frame{{Envelope: protocol.Envelope{Type: protocol.TypeReady}, body: p.agent.ReadyFrame, at: time.Now()}}
+	p.log.add(frame{Envelope: protocol.Envelope{Type: protocol.TypeReady}, body: p.agent.ReadyFrame, at: time.Now()})
 	p.goroutines.Go(p.readFrames)
-	p.goroutines.Go(p.writeMessages)
+	p.goroutines.Go(func() { p.outbox.writeTo(p.agent) })
 	p.notebook.start(&p.goroutines)
 	return p, nil
 }
@@ -99,7 +88,7 @@ func writeDataFile(workdir string) error {
 
 // stop stops the agent and waits for the goroutines.
 func (p *server) stop(ctx context.Context) error {
-	close(p.stopped)
+	close(p.outbox.stopped)
 	err := p.agent.Stop(ctx)
 	p.notebook.close()
 	p.goroutines.Wait()
@@ -112,66 +101,62 @@ func (p *server) readFrames() {
 	for {
 		body, err := p.agent.Read()
 		if err != nil {
-			p.record(nil, err)
+			p.log.end(err)
 			return
 		}
 		f := frame{body: body, at: time.Now()}
 		f.Envelope, f.malformed = decoder.Decode(body)
 		isHandled, id := f.Type != protocol.TypeAgentAction, ""
 		if !isHandled {
-			id = p.addPending(f)
-			isHandled = p.onAction != nil && p.onAction(f, id)
+			id = p.txIDs.add(body)
+			isHandled = p.script.onAction != nil && p.script.onAction(f, id)
 		}
-		p.record(&f, nil) // what waits for it sees what onAction has done
+		p.log.add(f) // what waits for it finds what onAction has done
 		if !isHandled {
 			p.notebook.carryOut(f, id)
 		}
 	}
 }
 
-// record adds a frame, or the end of the connection, and wakes what waits for one.
-func (p *server) record(f *frame, endErr error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if f != nil {
-		p.frames = append(p.frames, *f)
-	}
-	p.endErr = endErr
-	close(p.changed)
-	p.changed = make(chan struct{})
+// txIDs are the tx_ids of the agent's actions. It is safe for concurrent use.
+type txIDs struct {
+	mu     sync.Mutex
+	byOurs map[string]json.RawMessage // as the agent wrote them, by our own ids
 }
 
-// addPending returns our id for an action of the agent, or "" if it has no tx_id and so gets no answer. An answer
-// has the agent's tx_id as the agent wrote it, even if that is a number, so that one mistake does not hide others.
-func (p *server) addPending(f frame) string {
-	raw := rawTxID(f.body)
+// add returns our id for an action of the agent with this body, or "" if it has no tx_id and so gets no answer.
+func (t *txIDs) add(body []byte) (ours string) {
+	raw := rawTxID(body)
 	if raw == nil {
 		return ""
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.txCount++
-	id := fmt.Sprintf("tx_%d", p.txCount)
-	p.pending[id] = raw
-	return id
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ours = fmt.Sprintf("tx_%d", len(t.byOurs)+1)
+	t.byOurs[ours] = raw
+	return ours
+}
+
+// get returns the agent's tx_id for our id; nil if there is none.
+func (t *txIDs) get(ours string) json.RawMessage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byOurs[ours]
 }
 
 // rawTxID returns the tx_id of an action as the agent wrote it; nil if it has none.
 func rawTxID(body []byte) json.RawMessage {
-	var action struct {
-		TxID json.RawMessage `json:"tx_id"`
-	}
-	if err := json.Unmarshal(body, &action); err != nil || string(action.TxID) == "null" || string(action.TxID) == `""` {
+	raw := memberOf(body, "tx_id")
+	if string(raw) == "null" || string(raw) == `""` {
 		return nil
 	}
-	return action.TxID
+	return raw
 }
 
-// answer sends the agent the answer to its action with our id. It does nothing if id is empty.
+// answer sends the agent the answer to its action with our id. It does nothing if id is empty. The answer has the agent's tx_id as
+// the agent wrote it, even if that is a number, so that this mistake does not hide others.
 func (p *server) answer(id string, body []byte) {
-	p.mu.Lock()
-	raw := p.pending[id]
-	p.mu.Unlock()
+	raw := p.txIDs.get(id)
 	if raw == nil {
 		return
 	}
@@ -187,11 +172,6 @@ func (p *server) answerWith(id string, fields map[string]any) {
 	}
 }
 
-// answerError sends the agent the answer that its action with our id has failed.
-func (p *server) answerError(id, text string) {
-	p.answerWith(id, map[string]any{"status": protocol.StatusError, "error": text})
-}
-
 // send sends the agent a message, which is encoded as JSON.
 func (p *server) send(message any) {
 	if body, err := protocol.Marshal(message); err == nil {
@@ -199,104 +179,50 @@ func (p *server) send(message any) {
 	}
 }
 
-// sendBody queues a message for the agent. It does nothing once the server is stopped.
+// sendBody queues a message for the agent.
 func (p *server) sendBody(body []byte) {
 	bodies := [][]byte{body}
-	if p.onMessage != nil {
-		bodies = p.onMessage(body)
+	if p.script.onMessage != nil {
+		bodies = p.script.onMessage(body)
 	}
 	for _, body := range bodies {
-		select {
-		case p.outgoing <- body:
-		case <-p.stopped:
-		}
+		p.outbox.put(body)
 	}
 }
 
-// writeMessages writes the queued messages to the agent until the server is stopped. After an error, which the
-// reader sees too, it drops them.
-func (p *server) writeMessages() {
+// maxQueuedMessages is how many messages may wait for the agent. Past that, what sends them waits.
+const maxQueuedMessages = 1024
+
+// outbox has the messages that wait for the agent.
+type outbox struct {
+	messages chan []byte
+	stopped  chan struct{} // closed when no more are to be written
+}
+
+func newOutbox() outbox {
+	return outbox{messages: make(chan []byte, maxQueuedMessages), stopped: make(chan struct{})}
+}
+
+// put queues a message. It does nothing once the outbox is stopped.
+func (o outbox) put(body []byte) {
+	select {
+	case o.messages <- body:
+	case <-o.stopped:
+	}
+}
+
+// writeTo writes the queued messages to conn until the outbox is stopped. After an error, which the reader of
+// conn gets too, it drops them.
+func (o outbox) writeTo(conn protocol.Conn) {
 	var err error
 	for {
 		select {
-		case body := <-p.outgoing:
+		case body := <-o.messages:
 			if err == nil {
-				err = p.agent.Write(body)
+				err = conn.Write(body)
 			}
-		case <-p.stopped:
+		case <-o.stopped:
 			return
 		}
 	}
-}
-
-// frameCount returns how many frames have come.
-func (p *server) frameCount() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.frames)
-}
-
-// framesFrom returns the frames from number from on, a channel that is closed when there are more, and why the
-// connection has ended, if it has.
-func (p *server) framesFrom(from int) (frames []frame, changed <-chan struct{}, endErr error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.frames[from:len(p.frames):len(p.frames)], p.changed, p.endErr
-}
-
-// silentError is the error of a wait in which what was waited for has not come.
-type silentError struct {
-	what   string // such as "no agent_status ready"
-	waited time.Duration
-}
-
-func (e *silentError) Error() string { return fmt.Sprintf("%s within %v", e.what, e.waited) }
-
-// await waits until ready returns true for the frames from number from on. ready also returns when to ask again although
-// no frame has come; zero: never. It fails with what, which names what has not come, after timeout, and when the connection or ctx
-// ends.
-func (p *server) await(ctx context.Context, from int, timeout time.Duration, what string, ready func(frames []frame) (isReady bool, again time.Time)) error {
-	deadline := time.NewTimer(timeout)
-	defer deadline.Stop()
-	for {
-		frames, changed, endErr := p.framesFrom(from)
-		isReady, at := ready(frames)
-		if isReady {
-			return nil
-		}
-		if endErr != nil {
-			return endErr
-		}
-		var again <-chan time.Time
-		if !at.IsZero() {
-			again = time.After(time.Until(at))
-		}
-		select {
-		case <-changed:
-		case <-again:
-		case <-deadline.C:
-			return &silentError{what: what, waited: timeout}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// awaitFrame waits for a frame from number from on for which matches returns true.
-func (p *server) awaitFrame(ctx context.Context, from int, timeout time.Duration, what string, matches func(frame) bool) (found frame, err error) {
-	err = p.await(ctx, from, timeout, what, func(frames []frame) (bool, time.Time) {
-		for _, f := range frames {
-			if matches(f) {
-				found = f
-				return true, time.Time{}
-			}
-		}
-		return false, time.Time{}
-	})
-	return found, err
-}
-
-// awaitEnd waits until the agent's connection has ended and returns why, or a silentError after timeout.
-func (p *server) awaitEnd(ctx context.Context, timeout time.Duration) error {
-	return p.await(ctx, 0, timeout, "its connection has not ended", func([]frame) (bool, time.Time) { return false, time.Time{} })
 }

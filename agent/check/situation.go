@@ -19,6 +19,7 @@ type situation struct {
 	name    string
 	section string // see Finding
 	rule    string // what an agent must do that does not pass
+	what    string // what is unusual, for judge; may be empty
 	needs   string // another situation: if that fails, this one is not tried; empty: none
 
 	isLive       bool // in a live session: without eval_mode
@@ -89,40 +90,58 @@ func isSilent(err error) bool {
 // says what the agent sent and printed last.
 func (p *server) failure(err error) Finding {
 	if !isSilent(err) {
-		return fail("%v", err)
+		return connectionFailure(err)
 	}
-	parts := []string{err.Error()}
-	if text := p.describeSilence(); text != "" {
-		parts = append(parts, text)
-	}
+	why := p.describeSilence()
+	text := fmt.Sprintf("%v; %v", err, why)
 	if printed := strings.TrimSpace(p.agent.LastOutput()); printed != "" {
-		parts = append(parts, "it printed last: "+printed)
+		text += "; it printed last: " + printed
 	}
-	return fail("%s", strings.Join(parts, "; "))
+	f := connectionFailure(why)
+	f.Detail = text
+	return f
+}
+
+// connectionFailure returns the finding for an error of the agent's process or its connection. One of the framing has the section about that.
+func connectionFailure(err error) Finding {
+	f := fail("%v", err)
+	_, isLength := errors.AsType[*protocol.FrameLengthError](err)
+	if _, isCut := errors.AsType[*protocol.CutFrameError](err); isCut || isLength {
+		f.Section, f.Remedy = sectionFraming, "send a length that is right in front of each message, and nothing else"
+	}
+	return f
+}
+
+// startFailure returns the finding for an agent that has not become ready because of err.
+func startFailure(err error) Finding {
+	f := connectionFailure(err)
+	if _, hasDied := errors.AsType[*subprocess.ExitError](err); hasDied {
+		f.Remedy = "repair what ends the program before it is ready"
+	}
+	return f
 }
 
 // cutFrameTimeout is how long the reader may take to notice that the connection was closed.
 const cutFrameTimeout = time.Second
 
-// describeSilence closes the connection to an agent that is silent and returns what it has sent last: a part of a frame, or an
-// action that it may wait for; "" otherwise.
-func (p *server) describeSilence() string {
+// describeSilence closes the connection to an agent that is silent and returns what it has sent last: a part of a frame, as a
+// CutFrameError, or the last message, which may be an action that it waits for.
+func (p *server) describeSilence() error {
 	_ = p.agent.Close(protocol.CloseNormal, "")
-	err := p.awaitEnd(context.Background(), cutFrameTimeout)
-	if cut, ok := errors.AsType[*protocol.CutFrameError](err); ok {
-		return "it has sent " + cut.Progress()
+	if cut, ok := errors.AsType[*protocol.CutFrameError](p.log.awaitEnd(context.Background(), cutFrameTimeout)); ok {
+		return fmt.Errorf("it has sent %w", cut)
 	}
-	frames, _, _ := p.framesFrom(0)
+	frames := p.log.from(0)
 	switch last := frames[len(frames)-1]; {
 	case last.malformed != nil:
-		return fmt.Sprintf("its last message is malformed: %v", last.malformed)
+		return fmt.Errorf("its last message is malformed: %w", last.malformed)
 	case last.Type != protocol.TypeAgentAction:
-		return fmt.Sprintf("its last message was %s", strings.TrimSpace(last.Type+" "+last.Status))
+		return errors.New("its last message was " + strings.TrimSpace(last.Type+" "+last.Status))
 	case rawTxID(last.body) == nil:
 		problem, _ := protocol.ProblemWithTxID(last.body)
-		return last.Action + " was its last message: " + problem
+		return fmt.Errorf("its last message was %s: %s", last.Action, problem)
 	default:
-		return fmt.Sprintf("its last message was %s (tx_id %s)", last.Action, rawTxID(last.body))
+		return fmt.Errorf("its last message was %s (tx_id %s)", last.Action, rawTxID(last.body))
 	}
 }
 
@@ -158,7 +177,7 @@ func newQuery(workdir, text, id string) protocol.AgentQuery {
 func (p *server) initialize(ctx context.Context, init protocol.AgentInit) (took time.Duration, err error) {
 	sentAt := time.Now()
 	p.send(init)
-	f, err := p.awaitFrame(ctx, 0, p.cfg.Agent.ReadyTimeout, "no agent_status ready after init", func(f frame) bool {
+	f, err := p.log.awaitFrame(ctx, 0, p.cfg.Agent.ReadyTimeout, "no agent_status ready after init", func(f frame) bool {
 		return f.Type == protocol.TypeAgentStatus && f.Status == protocol.AgentReady || f.Type == protocol.TypeAgentError && len(readTurn([]frame{f}).fatalErrors) > 0
 	})
 	if err == nil && f.Type == protocol.TypeAgentError {
@@ -167,17 +186,15 @@ func (p *server) initialize(ctx context.Context, init protocol.AgentInit) (took 
 	return max(0, f.at.Sub(sentAt)), err
 }
 
-// judge returns the finding about a query in an unusual situation: err must be nil, and the agent must have ended its turn
-// in the same way as without the situation.
+// judge returns the finding about a query in an unusual situation: err must be nil, and the agent must have answered as it does in the
+// situation query.
 func (p *server) judge(t turn, err error) Finding {
 	switch {
 	case err != nil:
 		return p.failure(err)
-	case len(t.fatalErrors) > 0 && len(p.baseline.fatalErrors) == 0:
-		return fail("it %s", t.describe())
-	case t.submissions() == 0 && p.baseline.submissions() > 0 && !p.situation.isLive: // in a live session a message may be the answer
-		return fail("it %s; in the situation %s it has submitted", t.describe(), query)
+	case len(t.fatalErrors) > 0, !t.hasAnswer(p.situation.isLive) && p.baseline.hasAnswer(p.situation.isLive):
+		return fail("it %s; in the situation %s it %s", t.describe(), query, p.baseline.describe())
 	default:
-		return pass("%s", t.describe())
+		return pass("%s", strings.TrimPrefix(p.situation.what+"; it "+t.describe(), "; "))
 	}
 }

@@ -40,7 +40,7 @@ func startSituations() []situation {
 
 // tryHandshake is the situation in which the agent is started and gets its init.
 func tryHandshake(ctx context.Context, p *server) Finding {
-	readyAfter := p.frames[0].at.Sub(p.started)
+	readyAfter := p.log.from(0)[0].at.Sub(p.started)
 	took, err := p.initialize(ctx, newInit(true))
 	if err != nil {
 		return p.failure(err)
@@ -72,7 +72,7 @@ func tryQuery(ctx context.Context, p *server) Finding {
 		return fail("it %s", t.describe())
 	}
 	p.baseline = t
-	return pass("%s, in %v", t.describe(), round(time.Since(start)))
+	return pass("%s, in %v", t.describe(), round(t.lastAt.Sub(start)))
 }
 
 // tryInitInPieces is the situation in which the init comes byte by byte.

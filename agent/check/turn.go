@@ -136,6 +136,9 @@ func (t *turn) submissions() int {
 	return len(t.summaries)
 }
 
+// hasAnswer reports whether there was a submission or, in a live session, a message without tool use.
+func (t *turn) hasAnswer(isLive bool) bool { return t.submissions() > 0 || isLive && t.messages > 0 }
+
 // isOver reports whether the turns on n queries have ended by the time now; if not, again is when they will have
 // ended if no more frames come; zero: they will not.
 func (t *turn) isOver(n int, now time.Time) (isOver bool, again time.Time) {
@@ -167,25 +170,27 @@ func (t *turn) describe() string {
 }
 
 // awaitTurns waits until the turns on n queries have ended whose frames are those from number from on. An agent that exits
-// with status 0 after it has submitted has ended its turn.
+// with status 0 after what ends its turn has ended it.
 func (p *server) awaitTurns(ctx context.Context, from, n int) (t turn, err error) {
 	what := "its turn has not ended"
 	if n > 1 {
 		what = "its turns have not ended"
 	}
-	err = p.await(ctx, from, p.cfg.QueryTimeout, what, func(frames []frame) (bool, time.Time) {
+	err = p.log.await(ctx, from, p.cfg.QueryTimeout, what, func(frames []frame) (bool, time.Time) {
 		t = readTurn(frames)
 		return t.isOver(n, time.Now())
 	})
-	if exited, code := exitCode(err); exited && code == 0 && t.submissions() >= n {
-		err = nil
+	if exited, code := exitCode(err); exited && code == 0 {
+		if _, end := t.isOver(n, time.Now()); !end.IsZero() {
+			return t, nil
+		}
 	}
 	return t, err
 }
 
 // query sends the agent a query and returns the number of the first frame after it.
 func (p *server) query(text, requestID string) (from int) {
-	from = p.frameCount()
+	from = p.log.count()
 	p.send(newQuery(p.workdir, text, requestID))
 	return from
 }

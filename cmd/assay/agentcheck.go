@@ -127,7 +127,10 @@ func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (su
 		_, err := fmt.Fprintln(host.p.stdout, terminal.Printable(line))
 		printErr = errors.Join(printErr, err)
 	}
-	summary, err = check.Run(ctx, cfg, func(found check.Finding) { print(checkLine(found), found) })
+	summary, err = check.Run(ctx, cfg, func(found check.Finding) {
+		found.Detail = host.p.redactor.String(found.Detail)
+		print(checkLine(found), found)
+	})
 	if err == nil {
 		print(summary.String(), summary)
 	}

@@ -85,7 +85,7 @@ func raceExitEnv() (name, value string) { return "GORACE", "atexit_sleep_ms=0" }
 //	mountdisk DIR SIZE          mounts a disk of SIZE bytes at DIR; needs the condition [mount]
 //
 // and the conditions [mount], disks can be mounted, and [landlock], the kernel has Landlock.
-// $EXAMPLES is the folder docs/examples, $SDK the one of assay_agent.py.
+// $EXAMPLES is the folder docs/examples, $SDK the one of assay_agent.py, $CHECKDATA the one of faulty_agent.py.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -96,6 +96,7 @@ func TestScripts(t *testing.T) {
 			examples, err := filepath.Abs(filepath.Join("..", "..", "docs", "examples"))
 			env.Setenv("EXAMPLES", examples)
 			env.Setenv("SDK", filepath.Join(examples, "..", "..", "agent", "python"))
+			env.Setenv("CHECKDATA", filepath.Join(examples, "..", "..", "agent", "check", "testdata"))
 			return err
 		},
 		Condition: func(name string) (bool, error) {

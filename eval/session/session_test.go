@@ -148,7 +148,7 @@ func TestStartErrorsNameComponentAndReason(t *testing.T) {
 		"silent kernel":   {session.Config{Kernel: kernel.Config{Command: shellChildCommand(), ReadyTimeout: time.Second}}, "kernel", []string{"kernel did not say ready within 1s"}},
 		"silent agent":    {session.Config{Agent: agent.Config{Command: shellChildCommand(), ReadyTimeout: time.Second}}, "agent", []string{"agent did not say ready within 1s"}},
 		"exits at init":   {session.Config{Agent: agent.Config{Command: childCommand("exit at init")}}, "agent", []string{"agent exited with status 8", "I do not like this session"}},
-		"newline between": {session.Config{Agent: agent.Config{Command: newline, ReadyTimeout: time.Second}}, "agent", []string{"agent_status ready within 1s: it has sent 41 of 10250 bytes of a frame", "such as a newline"}},
+		"newline between": {session.Config{Agent: agent.Config{Command: newline, ReadyTimeout: time.Second}}, "agent", []string{"agent_status ready within 1s: it has sent 41 of 10250 bytes of a frame", "a newline seems to follow the frame before"}},
 		"silent at init":  {session.Config{Agent: agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_status","status":"thinking"}`), ReadyTimeout: time.Second}}, "agent", []string{"agent did not answer init with agent_status ready within 1s"}},
 		"fails at init":   {session.Config{Agent: agent.Config{Command: shellChildCommand(`{"type":"ready"}`, `{"type":"agent_error","error":"no key","fatal":true}`), ReadyTimeout: time.Minute}}, "agent", []string{"the agent failed when it was initialized: no key"}},
 		"prepare fails":   {session.Config{PrepareWorkdir: func(string) error { return broken }}, "workdir", []string{"the data is not there"}},

@@ -238,7 +238,7 @@ func withCutFrame(err error, a *agent.Agent, peer *router.Peer) error {
 	_ = a.Close(protocol.CloseNormal, "")
 	<-peer.Done()
 	if cut, ok := errors.AsType[*protocol.CutFrameError](peer.Err()); ok {
-		return fmt.Errorf("%w: it has sent %s", err, cut.Progress())
+		return fmt.Errorf("%w: it has sent %w", err, cut)
 	}
 	return err
 }

@@ -9,7 +9,10 @@ import (
 )
 
 // framingRule is what a peer that frames its messages in another way must do.
-const framingRule = "a frame begins with the length of its body in bytes, as an 8-byte little-endian integer (docs/protocol.md#framing)"
+const framingRule = "frames begin with an 8-byte little-endian length (docs/protocol.md#framing)"
+
+// tooSmallMistake is the mistake of a peer that sends more bytes than it announces.
+const tooSmallMistake = "the length of the frame before seems too small: it counts bytes of UTF-8, not characters"
 
 // FrameLengthError is the error for a frame that is empty or has more bytes than the limit.
 type FrameLengthError struct {
@@ -18,13 +21,16 @@ type FrameLengthError struct {
 	Mistake string // what the peer seems to send in place of frames; empty: that is not known
 }
 
-// Error returns the frame's length, the limit and the peer's mistake as text.
+// Error returns the peer's mistake, the frame's length and the limit as text.
 func (e *FrameLengthError) Error() string {
 	text := fmt.Sprintf("frame length %d: over the limit of %d bytes", e.Length, e.Limit)
 	if e.Length <= 0 {
 		text = fmt.Sprintf("frame length %d: a frame has at least 1 byte", e.Length)
 	}
-	return withMistake(text, e.Mistake)
+	if e.Mistake != "" {
+		text = e.Mistake + "; " + text
+	}
+	return text
 }
 
 // CutFrameError is the error for a frame of which only a part had come when the connection ended or
@@ -36,23 +42,16 @@ type CutFrameError struct {
 }
 
 // Error returns how much has come, why no more comes, and the peer's mistake as text.
-func (e *CutFrameError) Error() string { return fmt.Sprintf("%s: %v", e.Progress(), e.Err) }
-
-// Progress returns how much of the frame has come, and the peer's mistake, as text.
-func (e *CutFrameError) Progress() string {
-	return withMistake(fmt.Sprintf("%d of %d bytes of a frame", e.Received, e.Length), e.Mistake)
+func (e *CutFrameError) Error() string {
+	text := fmt.Sprintf("%d of %d bytes of a frame: %v", e.Received, e.Length, e.Err)
+	if e.Mistake != "" {
+		text += " (" + e.Mistake + ")"
+	}
+	return text
 }
 
 // Unwrap returns why no more of the frame comes.
 func (e *CutFrameError) Unwrap() error { return e.Err }
-
-// withMistake appends a peer's mistake, unless it is empty, to what happened.
-func withMistake(text, mistake string) string {
-	if mistake == "" {
-		return text
-	}
-	return text + " (" + mistake + ")"
-}
 
 // headerMistake returns what the peer seems to send, judged by eight bytes that are no valid length:
 // lines of JSON or other text, a length in another form, or bytes that the frame before should
@@ -63,15 +62,15 @@ func (s *stream) headerMistake(header [headerBytes]byte) string {
 	start := bytes.TrimLeft(header[:], " \t\r\n")
 	switch {
 	case bytes.HasPrefix(start, []byte("{")):
-		return "it seems to be a line of JSON: " + framingRule
+		return "it seems to write lines of JSON: " + framingRule
 	case isLength(binary.BigEndian.Uint64(header[:])):
-		return "the length seems to be big-endian: " + framingRule
+		return "its lengths seem to be big-endian: " + framingRule
 	case header[4] == '{' && (isLength(uint64(little4)) || isLength(uint64(big4))):
-		return "the length seems to have 4 bytes: " + framingRule
+		return "its lengths seem to have 4 bytes: " + framingRule
 	case !s.firstFrame && (s.wasCut || isText(header[:1])):
-		return "the length of the frame before seems too small: it counts bytes of UTF-8, not characters"
+		return tooSmallMistake
 	case isText(header[:]):
-		return fmt.Sprintf("it seems to be text, %q: %s", header[:], framingRule)
+		return fmt.Sprintf("it seems to write text, %q: %s", header[:], framingRule)
 	default:
 		return ""
 	}
@@ -82,15 +81,19 @@ func isText(text []byte) bool {
 	return !bytes.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) && !unicode.IsSpace(r) })
 }
 
-// newCutFrameError returns the error for a frame with a body of length bytes, of which received have
-// come, when the connection fails with err. The end of the stream becomes [io.ErrUnexpectedEOF].
-func newCutFrameError(received []byte, length int, err error) *CutFrameError {
-	cut := &CutFrameError{Received: len(received), Length: length, Err: unexpectedEOF(err)}
-	switch rest := bytes.TrimLeft(received, "\x00"); {
+// cutMistake returns what is wrong with the length of a frame, or with the frame before it, judged by the first byte of the length
+// and the part of the body that has come. It returns "" if that is not known.
+func cutMistake(first byte, received []byte, length int) string {
+	rest := bytes.TrimLeft(received, "\x00")
+	isShifted := len(rest) < len(received) && bytes.HasPrefix(rest, []byte("{")) // the zeros are the end of the length
+	switch {
 	case json.Valid(received):
-		cut.Mistake = fmt.Sprintf("all of its JSON has come: the length seems to be %d too large; it counts the bytes of the body alone", length-len(received))
-	case len(rest) < len(received) && bytes.HasPrefix(rest, []byte("{")):
-		cut.Mistake = "bytes seem to have come before its length, such as a newline behind the frame before: nothing may be between frames"
+		return fmt.Sprintf("all of its JSON has come: the length seems to be %d too large; it counts the bytes of the body alone", length-len(received))
+	case isShifted && (first == '\n' || first == '\r'):
+		return "a newline seems to follow the frame before: nothing may be between frames"
+	case isShifted:
+		return tooSmallMistake
+	default:
+		return ""
 	}
-	return cut
 }

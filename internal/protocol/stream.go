@@ -92,7 +92,7 @@ func (s *stream) readFrame() ([]byte, error) {
 	}
 	body, err := readSizedBody(s.reader, int(length), max(maxFirstReadBytes, 2*s.largestBody))
 	if err != nil {
-		return nil, err
+		return nil, &CutFrameError{Received: len(body), Length: int(length), Mistake: cutMistake(header[0], body, int(length)), Err: unexpectedEOF(err)}
 	}
 	s.largestBody = max(s.largestBody, len(body))
 	if s.firstFrame {
@@ -108,13 +108,13 @@ func (s *stream) readFrame() ([]byte, error) {
 
 // readSizedBody reads n bytes of a frame's body. It first allocates at most firstBytes, and
 // after that never more than twice as much as has arrived, so that a wrong length costs no
-// memory. It fails with a [*CutFrameError].
+// memory. If in fails, it returns what has come.
 func readSizedBody(in io.Reader, n, firstBytes int) ([]byte, error) {
 	body := make([]byte, min(n, firstBytes))
 	for read := 0; ; {
 		m, err := io.ReadFull(in, body[read:])
 		if err != nil {
-			return nil, newCutFrameError(body[:read+m], n, err)
+			return body[:read+m], err
 		}
 		if read = len(body); read == n {
 			return body, nil

@@ -98,7 +98,7 @@ func (p *Process) AwaitReady(ctx context.Context, timeout time.Duration) ([]byte
 		}
 		cause := context.Cause(ctx)
 		if cut, ok := errors.AsType[*protocol.CutFrameError](err); ok {
-			cause = fmt.Errorf("%w: it has sent %s", cause, cut.Progress())
+			cause = fmt.Errorf("%w: it has sent %w", cause, cut)
 		}
 		return nil, withLastOutput(cause, p.LastOutput())
 	}

@@ -213,7 +213,7 @@ func TestAwaitReadyNamesACutFrame(t *testing.T) {
 	p := startProcess(t, newSupervisor(t), spec)
 	<-sent
 	_, err := p.AwaitReady(t.Context(), 50*time.Millisecond)
-	require.ErrorContains(t, err, "agent did not say ready within 50ms: it has sent 16 of 24 bytes of a frame (all of its JSON has come")
+	require.ErrorContains(t, err, "agent did not say ready within 50ms: it has sent 16 of 24 bytes of a frame: connection closed (all of its JSON has come")
 }
 
 // What Spec.WrapSocket returns carries all frames.
