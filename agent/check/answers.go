@@ -30,15 +30,15 @@ func answerSituations() []situation {
 	return []situation{
 		{
 			name: "slow-answers", section: sectionActions, needs: query, prepare: delayAnswers, run: tryQueryWithActions,
-			what: "the first 3 answers came after 1s each",
+			what: fmt.Sprintf("the first %d answers came after %v each", slowAnswerCount, slowAnswerDelay),
 			rule: "wait up to 10 s for an answer",
 		},
 		{
-			name: "no-answer", section: sectionActions, needs: query, prepare: withholdFirstAnswer, run: tryNoAnswer,
+			name: "no-answer", section: sectionActions, needs: query, prepare: withholdFirstAnswer, run: duringAction(tryNoAnswer),
 			rule: "give up on an action after 10 s, and go on without its answer",
 		},
 		{
-			name: "late-answer", section: sectionActions, needs: query, prepare: withholdFirstAnswer, run: tryLateAnswer,
+			name: "late-answer", section: sectionActions, needs: query, prepare: withholdFirstAnswer, run: duringAction(tryLateAnswer),
 			rule: "ignore the answer to an action that was given up",
 		},
 		{
@@ -116,8 +116,8 @@ func withholdFirstAnswer(p *server) {
 	}
 }
 
-// awaitWithheld sends the agent the task and waits for the action that is withheld. It returns nil if the turn ends without
-// an action.
+// awaitWithheld sends the agent the task and waits for the action that is withheld. It returns nil if the turn
+// ends without an action. from is the number of the first frame of the turn.
 func (p *server) awaitWithheld(ctx context.Context) (action *withheldAction, from int, err error) {
 	from = p.query(task, requestID)
 	err = p.log.await(ctx, from, p.cfg.QueryTimeout, "no action came, and its turn has not ended", func(frames []frame) (bool, time.Time) {
@@ -130,8 +130,24 @@ func (p *server) awaitWithheld(ctx context.Context) (action *withheldAction, fro
 	return p.script.withheld.Load(), from, err
 }
 
-// awaitNextStep waits until the agent goes on without the answer to a withheld action, at most Config.AnswerTimeout, and returns how
-// long it has waited for the answer.
+// duringAction returns a situation's function that calls try with the action that is withheld, and is a skip if
+// there is none.
+func duringAction(try func(ctx context.Context, p *server, action *withheldAction, from int) Finding) func(context.Context, *server) Finding {
+	return func(ctx context.Context, p *server) Finding {
+		action, from, err := p.awaitWithheld(ctx)
+		switch {
+		case err != nil:
+			return p.failure(err)
+		case action == nil:
+			return skipWithoutAction()
+		default:
+			return try(ctx, p, action, from)
+		}
+	}
+}
+
+// awaitNextStep waits until the agent goes on without the answer to a withheld action, at most
+// Config.AnswerTimeout, and returns how long it has waited for the answer.
 func (p *server) awaitNextStep(ctx context.Context, action *withheldAction) (waited time.Duration, err error) {
 	f, err := p.log.awaitFrame(ctx, 0, p.cfg.AnswerTimeout, "it did not go on", func(f frame) bool {
 		return f.at.After(action.frame.at) && isStep(f)
@@ -152,14 +168,7 @@ func isStep(f frame) bool {
 }
 
 // tryNoAnswer is the situation in which an action is never answered.
-func tryNoAnswer(ctx context.Context, p *server) Finding {
-	action, from, err := p.awaitWithheld(ctx)
-	if err != nil {
-		return p.failure(err)
-	}
-	if action == nil {
-		return skipWithoutAction()
-	}
+func tryNoAnswer(ctx context.Context, p *server, action *withheldAction, from int) Finding {
 	waited, err := p.awaitNextStep(ctx, action)
 	if isSilent(err) {
 		return warn("%s was not answered, and the agent was silent for %v", action.frame.Action, p.cfg.AnswerTimeout)
@@ -175,19 +184,13 @@ func tryNoAnswer(ctx context.Context, p *server) Finding {
 }
 
 // tryLateAnswer is the situation in which an answer comes when the agent has given up on its action.
-func tryLateAnswer(ctx context.Context, p *server) Finding {
-	action, from, err := p.awaitWithheld(ctx)
-	if err != nil {
-		return p.failure(err)
-	}
-	if action == nil {
-		return skipWithoutAction()
-	}
+func tryLateAnswer(ctx context.Context, p *server, action *withheldAction, from int) Finding {
+	when := fmt.Sprintf("after %v, and the agent had not given up", p.cfg.AnswerTimeout)
 	waited, err := p.awaitNextStep(ctx, action)
-	when := "when the agent had given up, after " + round(waited).String()
-	if isSilent(err) {
-		when = "after " + p.cfg.AnswerTimeout.String() + ", and the agent had not given up"
-	} else if err != nil {
+	switch {
+	case err == nil:
+		when = fmt.Sprintf("when the agent had given up, after %v", round(waited))
+	case !isSilent(err):
 		return p.failure(err)
 	}
 	p.notebook.carryOut(action.frame, action.id)
@@ -237,7 +240,8 @@ func enlargeAnswers(p *server) {
 	p.changeAnswers(func(body []byte) [][]byte { return [][]byte{append(bytes.TrimSuffix(body, []byte("}")), padding...)} })
 }
 
-// tryBigMessages is the situation in which answers are large, and a cell that is not the agent's shows three large images.
+// tryBigMessages is the situation in which answers are large, and a cell that is not the agent's shows three large
+// images.
 func tryBigMessages(ctx context.Context, p *server) Finding {
 	const image = `{"output_type":"display_data","data":{"image/png":"A"},"metadata":{}}`
 	result, err := protocol.Marshal(protocol.KernelMessageResult{

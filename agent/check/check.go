@@ -53,9 +53,9 @@ const (
 	TypeSummary = "summary"
 )
 
-// Config configures [Run]. Agent is required.
+// Config configures [Run]. Supervisor and Agent are required.
 type Config struct {
-	Supervisor *subprocess.Supervisor // required
+	Supervisor *subprocess.Supervisor
 
 	// Agent is how to start the agent. The check sets Workdir, Session and WrapSocket.
 	Agent agent.Config
@@ -147,8 +147,8 @@ type check struct {
 }
 
 // Run tries the situations and calls report with each finding in the order of [Names], as soon as those before it
-// are known. A situation is not tried if it needs one that has failed. Run stops early, with the cause of ctx, when ctx ends. Every
-// wait in it has a time limit; afterwards nothing that it has started is running.
+// are known. A situation is not tried if it needs one that has failed. Run stops early, with the cause of ctx,
+// when ctx ends. Every wait in it has a time limit; afterwards nothing that it has started is running.
 func Run(ctx context.Context, cfg Config, report func(Finding)) (Summary, error) {
 	start := time.Now()
 	c := &check{cfg: cfg.withDefaults()}
@@ -225,14 +225,17 @@ func (c *check) tryAtOnce(ctx context.Context, list []situation) iter.Seq[Findin
 	}
 }
 
-// try tries one situation with a new process of the agent. The finding has no status if the situation needs one that has failed, or
-// ctx has ended.
+// try tries one situation with a new process of the agent. The finding has no status if the situation needs one
+// that has failed, or ctx has ended.
 func (c *check) try(ctx context.Context, s situation) Finding {
 	if ctx.Err() != nil || slices.Contains(c.failed, s.needs) {
 		return Finding{}
 	}
 	start := time.Now()
 	f := c.tryWithProcess(ctx, s)
+	if ctx.Err() != nil {
+		return Finding{} // the agent may have failed because of that
+	}
 	f.Type, f.Name, f.Section, f.DurationMS = TypeFinding, s.name, cmp.Or(f.Section, s.section), time.Since(start).Milliseconds()
 	if f.Status == StatusFail && s.isTolerable {
 		f.Status = StatusWarn

@@ -30,8 +30,8 @@ func newSupervisor(t *testing.T) *subprocess.Supervisor {
 	return sup
 }
 
-// faultyAgentConfig returns the configuration of a check of testdata/faulty_agent.py with a fault. root is for working
-// folders.
+// faultyAgentConfig returns the configuration of a check of testdata/faulty_agent.py with a fault. root is for
+// working folders.
 func faultyAgentConfig(sup *subprocess.Supervisor, root, fault string) check.Config {
 	program, _ := filepath.Abs(filepath.Join("testdata", "faulty_agent.py")) // fails without a current folder only
 	return check.Config{
@@ -109,8 +109,8 @@ func faults() map[string]expected {
 // checksAtOnce is how many checks run at once: most of the time each waits.
 const checksAtOnce = 6
 
-// An agent with one fault passes all situations but those that the fault is about. In short tests most faults are only
-// looked for where they are.
+// An agent with one fault passes all situations but those that the fault is about. In short tests most faults are
+// only looked for where they are.
 func TestFaultyAgents(t *testing.T) {
 	t.Parallel()
 	sup, root := newSupervisor(t), t.TempDir()
@@ -137,14 +137,15 @@ func TestFaultyAgents(t *testing.T) {
 	require.Empty(t, left, "working folders")
 	requireOrderAndSections(t, results["none"].findings)
 	for fault, want := range faults() {
-		t.Run(fault, func(t *testing.T) { //nolint:paralleltest // it only looks at a result
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
 			requireFindings(t, want, results[fault])
 		})
 	}
 }
 
-// requireOrderAndSections requires that findings are in the order of the situations, and that each names a section of the
-// protocol's description.
+// requireOrderAndSections requires that findings are in the order of the situations, and that each names a section
+// of the protocol's description.
 func requireOrderAndSections(t *testing.T, findings []check.Finding) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "protocol.md"))
@@ -188,6 +189,29 @@ func requireFindings(t *testing.T, want expected, got checkResult) {
 	}
 }
 
+// A turn can end in several ways. An agent_status ready that comes early is not the end of one.
+func TestEndsOfTurns(t *testing.T) {
+	t.Parallel()
+	sup, root := newSupervisor(t), t.TempDir()
+	for way, want := range map[string]string{
+		"ends-by-result":  "submitted after 2 actions",
+		"ends-by-action":  "submitted after 3 actions",
+		"ends-by-stream":  "submitted after 2 actions",
+		"ends-by-message": "ended with a message and submitted nothing, after 2 actions",
+		"ready-twice":     "submitted after 2 actions",
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			cfg := faultyAgentConfig(sup, root, way)
+			cfg.Only = []string{"query", "messages", "tx-id", "two-queries"}
+			got := runCheck(t.Context(), cfg)
+			requireFindings(t, expected{}, got)
+			require.Len(t, got.findings, len(cfg.Only))
+			require.Contains(t, got.findings[0].Detail, want)
+		})
+	}
+}
+
 // An agent that gives up too early fails where answers are slow.
 func TestImpatientAgent(t *testing.T) {
 	t.Parallel()
@@ -199,19 +223,24 @@ func TestImpatientAgent(t *testing.T) {
 	require.Contains(t, got.findings[0].Detail, "get_context: no answer within 0.5 s")
 }
 
-// A check ends with its context, and what it has not tried is reported as such.
+// A check ends with its context. What was in progress then, or not tried yet, has no finding.
 func TestRunEndsWithContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
 	var findings []check.Finding
-	summary, err := check.Run(ctx, faultyAgentConfig(newSupervisor(t), t.TempDir(), "none"), func(f check.Finding) {
-		findings = append(findings, f)
-		cancel(interrupted)
+	summary, err := check.Run(ctx, faultyAgentConfig(newSupervisor(t), t.TempDir(), "patient"), func(f check.Finding) {
+		if findings = append(findings, f); len(findings) == 3 {
+			cancel(interrupted)
+		}
 	})
 	require.ErrorIs(t, err, interrupted)
-	require.Len(t, findings, 1)
-	require.Equal(t, len(check.Names())-1, summary.NotTried)
+	for _, f := range findings {
+		require.Equal(t, check.StatusPass, f.Status, f)
+	}
+	require.Equal(t, len(findings), summary.Passed)
+	require.Equal(t, len(check.Names())-len(findings), summary.NotTried)
+	require.Positive(t, summary.NotTried, "the patient agent waits for an answer")
 }
 
 func TestSummaryText(t *testing.T) {

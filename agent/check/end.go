@@ -15,7 +15,7 @@ func endSituations() []situation {
 	const rule = "exit when a read returns the end of the stream"
 	return []situation{
 		{name: "close", section: sectionStarting, needs: handshake, run: tryClose, rule: rule},
-		{name: "close-at-work", section: sectionStarting, needs: query, prepare: withholdFirstAnswer, run: tryCloseAtWork, rule: rule},
+		{name: "close-at-work", section: sectionStarting, needs: query, prepare: withholdFirstAnswer, run: duringAction(tryCloseAtWork), rule: rule},
 		{name: "sigterm", section: sectionStarting, needs: handshake, run: trySIGTERM, isTolerable: true, rule: "exit at SIGTERM"},
 	}
 }
@@ -29,14 +29,7 @@ func tryClose(ctx context.Context, p *server) Finding {
 }
 
 // tryCloseAtWork is the situation in which the socket is closed while an action of the agent is not answered.
-func tryCloseAtWork(ctx context.Context, p *server) Finding {
-	action, _, err := p.awaitWithheld(ctx)
-	if err != nil {
-		return p.failure(err)
-	}
-	if action == nil {
-		return skipWithoutAction()
-	}
+func tryCloseAtWork(ctx context.Context, p *server, action *withheldAction, _ int) Finding {
 	if err := p.agent.Close(protocol.CloseNormal, ""); err != nil {
 		return fail("%v", err)
 	}
@@ -51,8 +44,8 @@ func trySIGTERM(ctx context.Context, p *server) Finding {
 	return p.awaitExit(ctx, "SIGTERM")
 }
 
-// awaitExit waits until the process of the agent has exited because of cause, at most subprocess.StopGrace, after which a session
-// kills it.
+// awaitExit waits until the process of the agent has exited because of cause, at most subprocess.StopGrace, after
+// which a session kills it.
 func (p *server) awaitExit(ctx context.Context, cause string) Finding {
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, subprocess.StopGrace, errTooLate)

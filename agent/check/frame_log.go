@@ -78,9 +78,9 @@ type silentError struct {
 
 func (e *silentError) Error() string { return fmt.Sprintf("%s within %v", e.what, e.waited) }
 
-// await waits until ready returns true for the frames from number first on. ready also returns when to ask again although
-// no frame has come; zero: never. After timeout it fails with a silentError that says what has not come. It also fails when the connection or
-// ctx ends.
+// await waits until ready returns true for the frames from number first on. ready also returns when to ask again
+// although no frame has come; zero: never. After timeout it fails with a silentError that says what has not come.
+// It also fails when the connection or ctx ends.
 func (l *frameLog) await(ctx context.Context, first int, timeout time.Duration, what string, ready func(frames []frame) (isReady bool, again time.Time)) error {
 	deadline := time.NewTimer(timeout)
 	defer deadline.Stop()

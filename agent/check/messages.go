@@ -113,8 +113,8 @@ func agentActions() []string {
 	}
 }
 
-// tryTxID is the situation in which the tx_ids of a turn's actions are checked. An answer has the tx_id as the agent wrote it,
-// so an agent whose tx_ids are numbers gets that far.
+// tryTxID is the situation in which the tx_ids of a turn's actions are checked. An answer has the tx_id as the
+// agent wrote it, so an agent whose tx_ids are numbers gets that far.
 func tryTxID(ctx context.Context, p *server) Finding {
 	t, err := p.ask(ctx)
 	if err != nil {

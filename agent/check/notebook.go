@@ -109,8 +109,8 @@ func (n *notebookPeer) passOnAnswers() {
 	}
 }
 
-// runCell plays a run of one of the agent's cells: it prints printedText, or fails if the kernel is dead. The first run that
-// fails has started before.
+// runCell plays a run of one of the agent's cells: it prints printedText, or fails if the kernel is dead. The
+// first run that fails has started before.
 func (n *notebookPeer) runCell(cellID string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -160,7 +160,7 @@ func (n *notebookPeer) playRunLocked(cellID, text string) {
 	n.applyLocked(protocol.StartCell{Type: protocol.TypeStartCell, RunSequencer: n.runs})
 }
 
-// kernelDeathText is what the agent is told of the kernel's end.
+// kernelDeathText says how the kernel has ended.
 const kernelDeathText = "the kernel has ended: kernel was killed by SIGKILL"
 
 // failRunLocked sends the message that a run of a cell has failed because the kernel is dead. The caller holds mu.
@@ -180,8 +180,8 @@ func newCellResult(cellID string, sequencer int, status, exception string) proto
 	}
 }
 
-// applyLocked applies a frame of the kernel to the executions and sends the agent the kernel_message about it, if there
-// is one. The caller holds mu.
+// applyLocked applies a frame of the kernel to the executions and sends the agent the kernel_message about it, if
+// there is one. The caller holds mu.
 func (n *notebookPeer) applyLocked(message any) {
 	body, err := protocol.Marshal(message)
 	if err != nil {

@@ -18,7 +18,7 @@ func querySituations() []situation {
 			rule: "queue a query that comes while you work on another",
 		},
 		{
-			name: "cancel", section: sectionAgents, needs: query, isLive: true, prepare: withholdFirstAnswer, run: tryCancel,
+			name: "cancel", section: sectionAgents, needs: query, isLive: true, prepare: withholdFirstAnswer, run: duringAction(tryCancel),
 			rule: "at agent_cancel, end the query with that request_id and send an agent_status",
 		},
 		{
@@ -57,7 +57,8 @@ func tryTwoQueries(ctx context.Context, p *server) Finding {
 	return pass("both queries were answered, with %s", plural(t.actions, "action"))
 }
 
-// liveFailure is like failure, in a live session. An agent that has exited with status 0 is fit for an evaluation, which has one query.
+// liveFailure is like failure, in a live session. An agent that has exited with status 0 is fit for an evaluation,
+// which has one query.
 func (p *server) liveFailure(err error) Finding {
 	if exited, code := exitCode(err); exited && code == 0 {
 		f := warn("it exits after its first query")
@@ -67,15 +68,9 @@ func (p *server) liveFailure(err error) Finding {
 	return p.failure(err)
 }
 
-// tryCancel is the situation in which a query is cancelled during its first action. The answer to that comes afterwards.
-func tryCancel(ctx context.Context, p *server) Finding {
-	action, from, err := p.awaitWithheld(ctx)
-	if err != nil {
-		return p.failure(err)
-	}
-	if action == nil {
-		return skipWithoutAction()
-	}
+// tryCancel is the situation in which a query is cancelled during its first action. The answer to that comes
+// afterwards.
+func tryCancel(ctx context.Context, p *server, action *withheldAction, from int) Finding {
 	p.send(protocol.AgentCommand{Type: protocol.TypeAgentCancel, RequestID: requestID})
 	cancelledAt := time.Now()
 	f, err := p.log.awaitFrame(ctx, from, cancelTimeout, "its turn has not ended after agent_cancel", func(f frame) bool { return f.at.After(action.frame.at) && isTurnEnd(f) })
@@ -84,13 +79,10 @@ func tryCancel(ctx context.Context, p *server) Finding {
 		return p.failure(err)
 	}
 	p.notebook.carryOut(action.frame, action.id)
-	if wasIgnored {
-		if _, err := p.awaitTurns(ctx, from, 1); err != nil {
-			return p.failure(err)
-		}
+	if _, err := p.awaitTurns(ctx, from, 1); err != nil {
+		return p.failure(err)
 	}
-	from = p.query(task, secondRequestID)
-	t, err := p.awaitTurns(ctx, from, 1)
+	t, err := p.awaitTurns(ctx, p.query(task, secondRequestID), 1)
 	if err != nil {
 		return p.liveFailure(err)
 	}
@@ -103,7 +95,7 @@ func tryCancel(ctx context.Context, p *server) Finding {
 // isTurnEnd reports whether a frame ends a turn by itself.
 func isTurnEnd(f frame) bool {
 	t := readTurn([]frame{f})
-	return t.statuses+t.endEvents+len(t.fatalErrors) > 0
+	return f.Type == protocol.TypeAgentStatus && isFinalStatus(f.Status) || t.endEvents+len(t.fatalErrors) > 0
 }
 
 // tryStrayCancel is the situation in which another query is cancelled than the one that the agent works on.

@@ -33,10 +33,11 @@ type server struct {
 	goroutines sync.WaitGroup
 }
 
-// script is what a situation changes in what a server does. It is set before the agent is started. The zero value changes nothing.
+// script is what a situation changes in what a server does. It is set before the agent is started. The zero value
+// changes nothing.
 type script struct {
-	// onAction gets each action of the agent, and our id for server.answer. It returns whether the action is not to be carried
-	// out.
+	// onAction gets each action of the agent, and our id for server.answer. It returns whether the action is not
+	// to be carried out.
 	onAction func(f frame, id string) (handled bool)
 
 	// onMessage gets each message for the agent, and returns the messages to send in its place.
@@ -153,8 +154,8 @@ func rawTxID(body []byte) json.RawMessage {
 	return raw
 }
 
-// answer sends the agent the answer to its action with our id. It does nothing if id is empty. The answer has the agent's tx_id as
-// the agent wrote it, even if that is a number, so that this mistake does not hide others.
+// answer sends the agent the answer to its action with our id. It does nothing if id is empty. The answer has the
+// agent's tx_id as the agent wrote it, even if that is a number, so that this mistake does not hide others.
 func (p *server) answer(id string, body []byte) {
 	raw := p.txIDs.get(id)
 	if raw == nil {
@@ -196,7 +197,7 @@ const maxQueuedMessages = 1024
 // outbox has the messages that wait for the agent.
 type outbox struct {
 	messages chan []byte
-	stopped  chan struct{} // closed when no more are to be written
+	stopped  chan struct{} // closed when no more may be written
 }
 
 func newOutbox() outbox {

@@ -86,8 +86,8 @@ func isSilent(err error) bool {
 	return ok
 }
 
-// failure returns the finding for a wait that has ended with err. For an agent that is silent it closes the connection, and
-// says what the agent sent and printed last.
+// failure returns the finding for a wait that has ended with err. For an agent that is silent it closes the
+// connection, and says what the agent sent and printed last.
 func (p *server) failure(err error) Finding {
 	if !isSilent(err) {
 		return connectionFailure(err)
@@ -102,7 +102,8 @@ func (p *server) failure(err error) Finding {
 	return f
 }
 
-// connectionFailure returns the finding for an error of the agent's process or its connection. One of the framing has the section about that.
+// connectionFailure returns the finding for an error of the agent's process or its connection. One of the framing
+// has the section about that.
 func connectionFailure(err error) Finding {
 	f := fail("%v", err)
 	_, isLength := errors.AsType[*protocol.FrameLengthError](err)
@@ -124,8 +125,8 @@ func startFailure(err error) Finding {
 // cutFrameTimeout is how long the reader may take to notice that the connection was closed.
 const cutFrameTimeout = time.Second
 
-// describeSilence closes the connection to an agent that is silent and returns what it has sent last: a part of a frame, as a
-// CutFrameError, or the last message, which may be an action that it waits for.
+// describeSilence closes the connection to an agent that is silent and returns what it has sent last: a part of a
+// frame, as a CutFrameError, or the last message, which may be an action that it waits for.
 func (p *server) describeSilence() error {
 	_ = p.agent.Close(protocol.CloseNormal, "")
 	if cut, ok := errors.AsType[*protocol.CutFrameError](p.log.awaitEnd(context.Background(), cutFrameTimeout)); ok {
@@ -186,13 +187,15 @@ func (p *server) initialize(ctx context.Context, init protocol.AgentInit) (took 
 	return max(0, f.at.Sub(sentAt)), err
 }
 
-// judge returns the finding about a query in an unusual situation: err must be nil, and the agent must have answered as it does in the
-// situation query.
+// judge returns the finding about a query in an unusual situation: err must be nil, and the agent must have
+// answered as it does in the situation query.
 func (p *server) judge(t turn, err error) Finding {
 	switch {
 	case err != nil:
 		return p.failure(err)
-	case len(t.fatalErrors) > 0, !t.hasAnswer(p.situation.isLive) && p.baseline.hasAnswer(p.situation.isLive):
+	case len(t.fatalErrors) > 0:
+		return fail("it %s", t.describe())
+	case !t.hasAnswer(p.situation.isLive) && p.baseline.hasAnswer(p.situation.isLive):
 		return fail("it %s; in the situation %s it %s", t.describe(), query, p.baseline.describe())
 	default:
 		return pass("%s", strings.TrimPrefix(p.situation.what+"; it "+t.describe(), "; "))

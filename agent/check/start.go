@@ -110,10 +110,12 @@ func tryLargeNumbers(ctx context.Context, p *server) Finding {
 	return pass("session_id %d and limits with fractions were taken", int64(maxSessionID))
 }
 
-// pieceInterval is the time between two bytes of a message that is sent in pieces, so that the agent reads them apart.
+// pieceInterval is the time between two bytes of a message that is sent in pieces, so that the agent reads them
+// apart.
 const pieceInterval = time.Millisecond
 
-// socketTap is the server's end of the socket. It keeps the beginning of what the agent sends, and can write byte by byte.
+// socketTap is the server's end of the socket. It keeps the beginning of what the agent sends, and can write byte
+// by byte.
 type socketTap struct {
 	io.ReadWriteCloser
 	inPieces atomic.Bool

@@ -18,8 +18,8 @@ const (
 	// as ended, as in an evaluation.
 	finalMessageGrace = 5 * time.Second
 
-	// submissionGrace is how long to wait after a submission for the status that ends the turn, and statusGrace how long
-	// to wait after that for what the agent sends with it.
+	// submissionGrace is how long to wait after a submission for the status that ends the turn, and statusGrace
+	// how long to wait after that for what the agent sends with it.
 	submissionGrace = time.Second
 	statusGrace     = 200 * time.Millisecond
 )
@@ -40,7 +40,7 @@ type turn struct {
 
 // readTurn reads the frames of a turn, or of several.
 func readTurn(frames []frame) (t turn) {
-	for _, f := range frames {
+	for i, f := range frames {
 		t.lastAt = f.at
 		switch f.Type {
 		case protocol.TypeAgentAction:
@@ -59,7 +59,7 @@ func readTurn(frames []frame) (t turn) {
 				t.streamed++
 			}
 		case protocol.TypeAgentStatus:
-			if isFinalStatus(f.Status) {
+			if isFinalStatus(f.Status) && (i > 0 || f.Status != protocol.AgentReady) { // a first ready is about the init
 				t.statuses++
 			}
 		case protocol.TypeAgentEvent:
@@ -169,8 +169,8 @@ func (t *turn) describe() string {
 	}
 }
 
-// awaitTurns waits until the turns on n queries have ended whose frames are those from number from on. An agent that exits
-// with status 0 after what ends its turn has ended it.
+// awaitTurns waits until the turns on n queries have ended whose frames are those from number from on. An agent
+// that exits with status 0 after what ends its turn has ended it.
 func (p *server) awaitTurns(ctx context.Context, from, n int) (t turn, err error) {
 	what := "its turn has not ended"
 	if n > 1 {

@@ -36,11 +36,11 @@ section of docs/protocol.md with the rule. AGENT is what --agent of assay run ta
 a command in quotes, 'mcp: COMMAND', builtin with --model, oracle or noop.
 
 The agent gets a small notebook, in which every run of a cell prints 42, and the
-task to compute 6 times 7. A check takes about %v, because some answers
-are withheld for longer than an agent should wait for them.
+task to compute 6 times 7. A check takes some 15 s, more if the agent is slow: one
+answer is withheld for %v, longer than an agent should wait for it.
 
 Exit status: 0 nothing failed, 1 something did, 2 bad usage, 3 the check could not
-be made, 130 or 143 interrupted.`, 2*check.DefaultAnswerTimeout),
+be made, 130 or 143 interrupted.`, check.DefaultAnswerTimeout),
 		Example: "  assay agent check 'python3 my_agent.py'",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ be made, 130 or 143 interrupted.`, 2*check.DefaultAnswerTimeout),
 func (f *agentCheckFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.host.addSome(cmd, "model", "model-arg", "strategy", "name", "memory-dir", "skills-dir", "state-dir", "max-eval-iters",
-		"agent-env", "ready", "frame-limit", "sandbox", "sandbox-agent", "agent-network", "agent-read", "agent-write", "agent-home")
+		"agent-env", "ready", "frame-limit", "sandbox-agent", "agent-network", "agent-read", "agent-write", "agent-home")
 	f.host.agentSandbox.confineByDefault(flags)
 	flags.StringArrayVar(&f.check.Only, "only", nil, "`name` of a situation to try (repeatable; default: all)")
 	flags.DurationVar(&f.check.QueryTimeout, "wall", check.DefaultQueryTimeout, "`duration` that the agent may take for a query")
@@ -119,7 +119,7 @@ func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (su
 	}
 	cfg.Agent.Environ = host.p.environ
 	var printErr error
-	print := func(line string, object any) {
+	show := func(line string, object any) {
 		if f.asJSON {
 			printErr = errors.Join(printErr, runs.EncodeLine(host.p.stdout, object))
 			return
@@ -129,10 +129,10 @@ func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (su
 	}
 	summary, err = check.Run(ctx, cfg, func(found check.Finding) {
 		found.Detail = host.p.redactor.String(found.Detail)
-		print(checkLine(found), found)
+		show(checkLine(found), found)
 	})
 	if err == nil {
-		print(summary.String(), summary)
+		show(summary.String(), summary)
 	}
 	return summary, errors.Join(err, printErr)
 }

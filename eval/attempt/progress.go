@@ -121,8 +121,8 @@ func (w *completionWatcher) describeEnd(now time.Time) string {
 	return "waiting for " + strings.Join(what, ", ") + "; " + submission
 }
 
-// describeSilence says, of an agent that has sent nothing since this frame, how its action ended, because the agent may wait
-// for an answer that it got, or will not get. It returns "" if the frame is no action.
+// describeSilence says, of an agent that has sent nothing since this frame, how its action ended, because the
+// agent may wait for an answer that it got, or will not get. It returns "" if the frame is no action.
 func (f agentFrame) describeSilence() string {
 	switch {
 	case f.kind != protocol.TypeAgentAction:

@@ -81,8 +81,8 @@ func isText(text []byte) bool {
 	return !bytes.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsPrint(r) && !unicode.IsSpace(r) })
 }
 
-// cutMistake returns what is wrong with the length of a frame, or with the frame before it, judged by the first byte of the length
-// and the part of the body that has come. It returns "" if that is not known.
+// cutMistake returns what is wrong with the length of a frame, or with the frame before it, judged by the first
+// byte of the length and the part of the body that has come. It returns "" if that is not known.
 func cutMistake(first byte, received []byte, length int) string {
 	rest := bytes.TrimLeft(received, "\x00")
 	isShifted := len(rest) < len(received) && bytes.HasPrefix(rest, []byte("{")) // the zeros are the end of the length

@@ -1,4 +1,4 @@
-"""An agent with one fault: python3 faulty_agent.py FAULT FD. Without a fault it does everything right.
+"""An agent with one fault: python3 faulty_agent.py FAULT FD. Some faults are only other ways to do it right.
 
 It asks for the context, creates and runs a cell, and submits what the cell printed. It gives up on
 an action after ACTION_TIMEOUT_S.
@@ -101,10 +101,29 @@ def fail(error):
     end_query("ready")
 
 
+def end_silently(submission):
+    """End the turn in another way than with an entry and a status."""
+    global step
+    step = None
+    if FAULT == "ends-by-result":
+        send(type="agent_result", structured_output=submission)
+    elif FAULT == "ends-by-action":
+        send(type="agent_action", action="submit_response", params=submission, tx_id=f"tx_submit_{action_count}")
+    elif FAULT == "ends-by-stream":
+        send(type="agent_stream_block_start", block_index=0, block_type="tool_use", block_id="t1", block_name="submit_response")
+        send(type="agent_stream_delta", block_index=0, block_type="tool_use", delta=json.dumps(submission))
+        send(type="agent_stream_complete")
+    else:
+        send(type="agent_history_updated", entry={"type": "anthropic_message", "role": "assistant", "content": "It is done."})
+
+
 def submit(logs):
     text = "é" if FAULT == "counts-characters" else "done"
     summary = f'{text} <EVAL_ANSWER>{{"printed": {json.dumps(logs.strip())}}}</EVAL_ANSWER> [EVAL_COMPLETE]'
-    call = {"type": "tool_use", "id": "t1", "name": "submit_response", "input": {"summary": summary, "next_status": "done"}}
+    submission = {"summary": summary, "next_status": "done"}
+    if FAULT.startswith("ends-by-"):
+        return end_silently(submission)
+    call = {"type": "tool_use", "id": "t1", "name": "submit_response", "input": submission}
     send(type="agent_history_updated", entry={"type": "anthropic_message", "role": "assistant", "content": [call]})
     if FAULT == "unknown-type":
         send(type="agent_thought", text="hm")
@@ -192,6 +211,8 @@ def main():
     if FAULT == "ignores-sigterm":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     send(type="ready")
+    if FAULT == "ready-twice":
+        send(type="agent_status", status="ready")
     while (messages := read_frames()) is not None:
         for message in messages:
             handle(message)
