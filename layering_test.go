@@ -53,6 +53,7 @@ kernel/elisp:
 kernel/jupyter:        internal/protocol
 agent:                 internal/subprocess internal/sandbox internal/protocol
 agent/check:           agent internal/notebook internal/subprocess internal/protocol
+agent/human:           agent/builtin internal/model internal/protocol
 agent/mcp +http:       agent/builtin agent/builtin/tools agent/command internal/model internal/peers internal/protocol
 agent/acp:             agent/builtin agent/builtin/render agent/builtin/tools agent/command agent/mcp internal/model internal/protocol
 agent/command:

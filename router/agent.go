@@ -332,7 +332,8 @@ func (r *Router) logTimeout(request *pendingRequest) {
 }
 
 // RefuseActions makes the router answer every later action of the agent with an error that has
-// this text.
+// this text, and the same for what consoles do with a document that the server holds, except for
+// reading it and stopping cells. An empty text lets them act again.
 func (r *Router) RefuseActions(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

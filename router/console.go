@@ -140,11 +140,17 @@ func (r *Router) sendFrameToRunConsoles(f frame) {
 }
 
 // routeOwnerCommand carries out a recorded frame of the session's owner at /run: a command for a
-// cell or widget, an execute_code, or a restart of the kernel or agent.
+// cell or widget, an execute_code, or a restart of the kernel or agent. While the agent's actions are
+// refused and the server holds the document, all but stop_cell are refused too. (A console that holds the
+// document may still have to run what the agent has asked for.)
 func (r *Router) routeOwnerCommand(p *Peer, f frame) {
 	r.mu.Lock()
-	serverHolds := r.serverHolds
+	serverHolds, refusal := r.serverHolds, r.actionRefusal
 	r.mu.Unlock()
+	if serverHolds && refusal != "" && f.envelope.Type != protocol.TypeStopCell {
+		p.sendErrorToRunConsole(f, refusal, "")
+		return
+	}
 	switch f.envelope.Type {
 	case protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
 		r.askKernelForConsole(p, f)

@@ -221,7 +221,8 @@ func normalizeContextAnswer(body []byte) ([]byte, error) {
 }
 
 // routeFromAgentConsole routes a frame that any console at /agent may send: if the console owns
-// the session, a query, cancel or clear_history goes to the agent. Other types are recorded as
+// the session, a query, cancel or clear_history goes to the agent. An attempt_start of the owner is
+// only recorded, because an attempt that waits for it reads the trace. Other types are recorded as
 // dropped and, except for kernel_message, answered with an agent_error.
 func (r *Router) routeFromAgentConsole(p *Peer, f frame) {
 	switch f.envelope.Type {
@@ -229,6 +230,8 @@ func (r *Router) routeFromAgentConsole(p *Peer, f frame) {
 		if f, allowed := r.recordIfFromOwner(p, f); allowed {
 			r.sendConsoleMessageToAgent(p, f)
 		}
+	case protocol.TypeAttemptStart:
+		r.recordIfFromOwner(p, f)
 	case protocol.TypeKernelMessage:
 		p.recordReceived(f, trace.NoteDropped) // the router makes these itself
 	default:

@@ -164,7 +164,7 @@ type Router struct {
 	views              []*viewRole       // consoles at /agent that do not hold the document
 	pairedConsoles     map[int]bool      // numbers of the consoles at /run that have a view
 	owner              *runConsoleRole   // see owner.go; nil in a shared or read-only session
-	actionRefusal      string            // why the agent's actions are refused; empty: they are not
+	actionRefusal      string            // why actions of the agent and of consoles are refused; empty: they are not
 	kernelReady        protocol.Ready    // of the last kernel
 	kernelEndReason    string            // why the kernel has ended; empty: it has not
 	lastGlobalsSummary globalsSummary

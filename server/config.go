@@ -66,6 +66,9 @@ type Config struct {
 	// RunsDir is the folder of the stored runs that the API serves. Empty: none.
 	RunsDir string
 
+	// Person is the name of the person who does the work of the agents at the consoles. Empty: agents work.
+	Person string
+
 	// ConsoleRole is the role of the page at /agent unless it is opened with
 	// another ?role=: RoleView, the default, or RoleHolder.
 	ConsoleRole string

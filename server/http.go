@@ -167,18 +167,19 @@ func (s *Server) checkToken(token string) error {
 // PublicConfig is the response of GET /api/config, which needs no token: what the
 // page must know before it connects.
 type PublicConfig struct {
-	CanAttachCases   bool   `json:"cases"`           // cases can be attached to sessions
-	CanStartSessions bool   `json:"console"`         // sessions can be started; false: there are only attempts to watch
-	ConsoleRole      string `json:"console_role"`    // RoleView or RoleHolder: the page's role unless it is opened with another ?role=
-	DefaultSession   string `json:"default_session"` // id of the session of a client that names none
-	EvalSandbox      bool   `json:"eval_sandbox"`    // no token is needed
-	Version          string `json:"version"`         // of this program
+	CanAttachCases   bool   `json:"cases"`            // cases can be attached to sessions
+	CanStartSessions bool   `json:"console"`          // there are sessions to work in; false: there are only attempts to watch
+	ConsoleRole      string `json:"console_role"`     // RoleView or RoleHolder: the page's role unless it is opened with another ?role=
+	DefaultSession   string `json:"default_session"`  // id of the session of a client that names none
+	EvalSandbox      bool   `json:"eval_sandbox"`     // no token is needed
+	Person           string `json:"person,omitempty"` // who does the agents' work at the consoles; absent: agents
+	Version          string `json:"version"`          // of this program
 }
 
 // servePublicConfig handles GET /api/config.
 func (s *Server) servePublicConfig(w http.ResponseWriter, _ *http.Request) {
 	endpoint.WriteJSON(w, http.StatusOK, PublicConfig{
-		CanAttachCases: s.cfg.PrepareCase != nil, CanStartSessions: s.cfg.StartSession != nil, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
+		CanAttachCases: s.cfg.PrepareCase != nil, CanStartSessions: s.cfg.StartSession != nil || s.cfg.Person != "", Person: s.cfg.Person, ConsoleRole: cmp.Or(s.cfg.ConsoleRole, RoleView),
 		DefaultSession: DefaultSessionID, EvalSandbox: s.cfg.EvalSandbox, Version: s.cfg.Version,
 	})
 }

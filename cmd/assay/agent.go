@@ -12,6 +12,7 @@ import (
 
 	"assay/agent/builtin"
 	"assay/agent/builtin/oracle"
+	"assay/agent/human"
 	"assay/cmd/assay/internal/exit"
 	"assay/internal/protocol"
 )
@@ -73,12 +74,16 @@ func inheritedSocket(fd string) (protocol.Conn, error) {
 }
 
 // selectAgent returns a function that runs the agent of --model: noop, oracle with the
-// solution in that file, or a model with a strategy.
+// solution in that file, human, or a model with a strategy.
 func (p *cli) selectAgent(f *builtinAgentFlags, solution string) (func(context.Context, protocol.Conn) error, error) {
 	switch f.model {
 	case "noop":
 		return func(ctx context.Context, conn protocol.Conn) error {
 			return oracle.RunNoop(ctx, conn, builtin.Config{Stderr: p.stderr, Log: p.newLogger()})
+		}, nil
+	case agentFlagHuman:
+		return func(ctx context.Context, conn protocol.Conn) error {
+			return human.Run(ctx, conn, builtin.Config{Stderr: p.stderr, Log: p.newLogger()})
 		}, nil
 	case "oracle":
 		solution, err := oracle.ReadSolution(solution)

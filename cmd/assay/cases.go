@@ -144,7 +144,7 @@ func (s *serveHost) runCases(ctx context.Context, run caseSequence, publisher *s
 	}
 	folder, err := runs.Create(newRunFolder(s.flags.runs, "serve"), runs.Info{
 		Started: time.Now().UTC(), Host: s.host.machineInfo(),
-		Config: map[string]any{"case": run.name, "agent": s.flags.host.agent, "model": s.flags.host.builtin.model, "console": !s.flags.headless},
+		Config: map[string]any{"case": run.name, "agent": s.flags.host.agent, "model": s.flags.host.builtin.model, "person": s.host.person, "console": !s.flags.headless},
 	}, s.p.redactor)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *serveHost) checkCases(ctx context.Context, cases []testcases.Case) (ski
 // attemptInfo returns what consoles may know about a running attempt.
 func attemptInfo(cfg attempt.Config, job attempt.Job) server.AttemptInfo {
 	return server.AttemptInfo{
-		CaseID: job.Case.ID, Task: job.Case.Task, Epoch: job.Epoch, Limits: attempt.EffectiveLimits(cfg.LimitOverrides, job.Case),
+		CaseID: job.Case.ID, Task: job.Case.Task, Files: attempt.FileNames(job.Case), Epoch: job.Epoch, Limits: attempt.EffectiveLimits(cfg.LimitOverrides, job.Case),
 	}
 }
 

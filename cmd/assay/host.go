@@ -28,6 +28,7 @@ import (
 // kernelAndAgentFlags are the flags of every subcommand that starts kernels and agents.
 type kernelAndAgentFlags struct {
 	agent          string
+	person         string
 	agentEnv       []string
 	builtin        builtinAgentFlags
 	kernel, python string
@@ -45,7 +46,8 @@ type kernelAndAgentFlags struct {
 
 func (f *kernelAndAgentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", "builtin", "`agent`: builtin, oracle, noop, mcp, 'COMMAND ARGS…', 'mcp: COMMAND ARGS…' for an MCP client, or 'acp: COMMAND ARGS…' for an ACP agent")
+	flags.StringVar(&f.agent, "agent", "builtin", "`agent`: builtin, oracle, noop, human (a person in the browser), mcp, 'COMMAND ARGS…', 'mcp: COMMAND ARGS…' for an MCP client, or 'acp: COMMAND ARGS…' for an ACP agent")
+	flags.StringVar(&f.person, "person", "", "with --agent human: `name` of the person, which is recorded (default $USER)")
 	f.builtin.add(flags)
 	flags.StringArrayVar(&f.agentEnv, "agent-env", nil, "`name` of an ASSAY_ variable to pass to the agent (repeatable)")
 	flags.StringVar(&f.kernel, "kernel", "python", "`kernel`: python, elisp, jupyter:NAME (an installed Jupyter kernel), or 'COMMAND ARGS…'")
@@ -82,6 +84,7 @@ type kernelAndAgentHost struct {
 	gateway    *modelGateway // for the agents' calls of models; nil: they call their models themselves
 	secret     string        // part of the names of sockets that code in a kernel must not find
 
+	person         string   // who does the agent's work; empty: an agent
 	agentCommand   []string // of a foreign agent, an MCP client, or an ACP agent
 	agentReadPaths []string // folders of Python's libraries that the environment names
 }
@@ -165,6 +168,9 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 	case f.maxStdioBytes == 0 || f.maxStdioBytes < -1:
 		return fmt.Errorf("--stdio-limit %d: want more than 0 bytes, or -1 for no limit", f.maxStdioBytes)
 	}
+	if h.person, err = h.flags.personName(h.p); err != nil {
+		return err
+	}
 	if name, line := h.flags.agentProtocol(); name != "" {
 		err = h.parseProtocolAgent(name, line)
 	} else {
@@ -179,12 +185,12 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 // checkAgent rejects an invalid --agent that speaks neither MCP nor ACP.
 func (h *kernelAndAgentHost) checkAgent() (err error) {
 	switch h.flags.agent {
-	case "oracle", "noop":
+	case "oracle", "noop", agentFlagHuman:
 		return nil
 	case "builtin":
 		err = h.checkBuiltinAgent(&h.flags.builtin)
 	default:
-		h.agentCommand, err = parseCommandLine("--agent", h.flags.agent, "builtin, oracle, noop, mcp")
+		h.agentCommand, err = parseCommandLine("--agent", h.flags.agent, "builtin, oracle, noop, human, mcp")
 	}
 	return err
 }
@@ -192,7 +198,7 @@ func (h *kernelAndAgentHost) checkAgent() (err error) {
 // hasForeignAgent reports whether the agent is a program that does not come with Assay, and is started
 // by it.
 func (f *kernelAndAgentFlags) hasForeignAgent() bool {
-	return !slices.Contains([]string{"builtin", "oracle", "noop", agentFlagMCP}, f.agent)
+	return !slices.Contains([]string{"builtin", "oracle", "noop", agentFlagHuman, agentFlagMCP}, f.agent)
 }
 
 // parseCommandLine splits a command line as a shell does. It makes the paths of the program
@@ -235,8 +241,8 @@ func (h *kernelAndAgentHost) agentConfig(solution string) (agent.Config, error) 
 		return cfg, nil
 	}
 	switch h.flags.agent {
-	case "noop":
-		cfg.Command = []string{h.p.self, "agent", "--model", "noop"}
+	case "noop", agentFlagHuman:
+		cfg.Command = []string{h.p.self, "agent", "--model", h.flags.agent}
 	case "oracle":
 		if solution == "" {
 			return cfg, errors.New("the case has no oracle")
@@ -270,8 +276,8 @@ func (h *kernelAndAgentHost) attemptConfig() (attempt.Config, error) {
 		}
 	}
 	cfg := attempt.Config{
-		SolutionsDir: solutionsDir,
-		Supervisor:   h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
+		SolutionsDir: solutionsDir, Person: h.person,
+		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
 		IgnoreCaseNetwork: h.flags.sandbox.network != "",
 		LimitOverrides:    h.limitOverrides(), OpenJudge: h.p.openJudge, Redactor: h.p.redactor, Log: h.p.newLogger(),
 	}
@@ -314,9 +320,14 @@ func (f *kernelAndAgentFlags) dataFolders() (map[string]string, error) {
 	return dirs, nil
 }
 
-// limitOverrides returns the limits of the flags, which override those of cases.
+// limitOverrides returns the limits of the flags, which override those of cases. A person may think for as
+// long as the wall limit allows, unless --idle is given.
 func (h *kernelAndAgentHost) limitOverrides() runs.Limits {
-	return h.flags.sandbox.withDiskLimit(h.flags.limits.overrides())
+	limits := h.flags.sandbox.withDiskLimit(h.flags.limits.overrides())
+	if h.person != "" && limits.IdleTimeoutS == 0 {
+		limits.IdleTimeoutS = -1
+	}
+	return limits
 }
 
 // close stops the pool, and then everything that is still running.

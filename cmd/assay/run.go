@@ -59,6 +59,9 @@ at once).`,
 		Example: "  assay run testcases/examples --agent oracle -j 4",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
+			if err := f.checkHuman(cmd); err != nil {
+				return exit.UsageError(err)
+			}
 			return p.runCases(cmd.Context(), f, paths)
 		},
 	}
@@ -154,7 +157,7 @@ func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags,
 	if err != nil {
 		return none, err
 	}
-	folder, err := runs.Create(f.out, runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths), Host: h.machineInfo()}, p.redactor)
+	folder, err := runs.Create(f.out, runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths, h.person), Host: h.machineInfo()}, p.redactor)
 	if errors.Is(err, runs.ErrExists) {
 		return none, exit.UsageError(err)
 	} else if err != nil {
@@ -210,6 +213,9 @@ func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelA
 	agent := f.host.agent
 	if f.host.builtin.model != "" {
 		agent += " with " + f.host.builtin.model
+	}
+	if h.person != "" {
+		agent += " (" + h.person + ")"
 	}
 	reporter := progress.New(cfg)
 	for _, missing := range describeUnenforcedRules(h.enforcedRules()) {
@@ -306,10 +312,10 @@ func newRunFolder(dir, name string) string {
 // recordedFlags returns what run.json records of the command line: the flags that matter for the
 // results, by name, and the paths, made absolute. URLs in the model's arguments lose their user
 // and password.
-func (f *runFlags) recordedFlags(paths []string) map[string]any {
+func (f *runFlags) recordedFlags(paths []string, person string) map[string]any {
 	b := f.host.builtin
 	return map[string]any{
-		"paths": absolutePaths(paths), "agent": f.host.agent, "model": b.model, "strategy": b.strategy, "name": b.name,
+		"paths": absolutePaths(paths), "agent": f.host.agent, "person": person, "model": b.model, "strategy": b.strategy, "name": b.name,
 		"model_args": withoutCredentials(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
 		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.gateway.maxCalls,
 		"kernel": f.host.kernel, "network": f.host.sandbox.network, "agent_confined": !f.host.hasForeignAgent() || f.host.confinesAgent(), "jobs": f.jobs, "epochs": f.epochs,

@@ -139,13 +139,20 @@ func (s *serveHost) configure() error {
 	if _, err := s.flags.host.dataFolders(); err != nil {
 		return err
 	}
+	if err := s.flags.checkHuman(); err != nil {
+		return err
+	}
+	person, err := s.flags.host.personName(s.p)
+	if err != nil {
+		return err
+	}
 	token, err := s.flags.token.read(s.p)
 	if err != nil {
 		return err
 	}
 	s.config = server.Config{
 		EvalSandbox: mode == "1", Token: token, AllowRemoteHosts: s.flags.allowRemote, AllowedOrigins: s.flags.origins,
-		ConsoleRole: s.flags.consoleRole, StartSession: s.startSession, TraceDir: s.flags.out, Redactor: s.p.redactor, IdleTimeout: s.flags.sessionIdle,
+		Person: person, ConsoleRole: s.flags.consoleRole, StartSession: s.startSession, TraceDir: s.flags.out, Redactor: s.p.redactor, IdleTimeout: s.flags.sessionIdle,
 		RunsDir: s.flags.runs, MaxFrameBytes: s.flags.host.maxFrameBytes, Version: version, Log: s.p.newLogger(),
 	}
 	if len(s.flags.cases) > 0 {
@@ -238,8 +245,11 @@ func (s *serveHost) startDefaultSession(ctx context.Context, caseRuns []caseSequ
 	return nil
 }
 
-// startSession starts a session without a case.
+// startSession starts a session without a case. It fails if a person does the agent's work.
 func (s *serveHost) startSession(ctx context.Context, options server.StartOptions) (*session.Session, error) {
+	if s.host.person != "" {
+		return nil, errors.New("--agent human works on cases, and this session has none")
+	}
 	agent, err := s.host.agentConfig("")
 	if err != nil {
 		return nil, err

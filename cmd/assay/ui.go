@@ -61,8 +61,13 @@ type runUIServer struct {
 	batch.Observer
 
 	server      *server.Server // nil without --ui
+	isShared    bool           // with a person at work: every console may work
 	stopServe   context.CancelFunc
 	serveResult chan error // the result of the server's Run
+
+	// personPublisher shows all attempts of a person, one after the other, in the default session. nil: each
+	// attempt has another session, which can only be watched.
+	personPublisher *server.AttemptPublisher
 
 	mu         sync.Mutex
 	publishers map[string]*server.AttemptPublisher // of attempts without a verdict, by the name of their folder
@@ -78,7 +83,7 @@ func (h *kernelAndAgentHost) startUI(ctx context.Context, f *uiFlags, runDir str
 	if err != nil {
 		return nil, exit.UsageError(err)
 	}
-	cfg := server.Config{EvalSandbox: isEvalSandbox, Token: token, RunsDir: filepath.Dir(runDir), Version: version, Log: h.p.newLogger()}
+	cfg := server.Config{EvalSandbox: isEvalSandbox, Token: token, Person: h.person, RunsDir: filepath.Dir(runDir), Version: version, Log: h.p.newLogger()}
 	web, err := server.New(cfg)
 	if err != nil {
 		return nil, exit.UsageError(err)
@@ -88,7 +93,12 @@ func (h *kernelAndAgentHost) startUI(ctx context.Context, f *uiFlags, runDir str
 		return nil, err
 	}
 	_, _ = fmt.Fprintf(h.p.stderr, "shown at http://%s/runs/%s%s while it goes on\n", listeners[0].Addr(), url.PathEscape(filepath.Base(runDir)), addressEnd)
-	return serveUI(ctx, web, h.guard(listeners)), nil
+	u := serveUI(ctx, web, h.guard(listeners))
+	if h.person != "" {
+		u.isShared, u.personPublisher = isEvalSandbox, web.PublishAttempts(server.DefaultSessionID)
+		_, _ = fmt.Fprintf(h.p.stderr, "%s works on the cases at http://%s/%s\n", h.person, listeners[0].Addr(), addressEnd)
+	}
+	return u, nil
 }
 
 // serveUI serves until stop, not until ctx ends: the page shows how an interrupted run
@@ -100,19 +110,28 @@ func serveUI(ctx context.Context, web *server.Server, listeners []net.Listener) 
 	return u
 }
 
-// runAttempt runs an attempt, and shows it under the name of its folder.
+// runAttempt runs an attempt, and shows it under the name of its folder or, to the person who works on it, as
+// the default session.
 func (u *runUIServer) runAttempt(ctx context.Context, cfg attempt.Config, job attempt.Job) runs.Attempt {
 	if u.server != nil {
-		name := filepath.Base(job.Dir)
-		publisher := u.server.PublishAttempts(name)
-		u.mu.Lock()
-		u.publishers[name] = publisher
-		u.mu.Unlock()
+		publisher := u.personPublisher
+		if publisher == nil {
+			publisher, cfg.ReadOnlyConsoles = u.publish(filepath.Base(job.Dir)), true
+		}
 		publisher.AttemptStarting(attemptInfo(cfg, job))
-		cfg.OnTrace, cfg.OnSession, cfg.OnTaskSent, cfg.ReadOnlyConsoles = publisher.OnTrace, publisher.OnSession, publisher.OnTaskSent, true
+		cfg.OnTrace, cfg.OnSession, cfg.OnTaskSent, cfg.SharedConsoles = publisher.OnTrace, publisher.OnSession, publisher.OnTaskSent, u.isShared
 		cfg.ChildLineSink = publisher.ChildLineSink
 	}
 	return attempt.Run(ctx, cfg, job)
+}
+
+// publish returns a publisher that shows an attempt under this name.
+func (u *runUIServer) publish(name string) *server.AttemptPublisher {
+	publisher := u.server.PublishAttempts(name)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.publishers[name] = publisher
+	return publisher
 }
 
 // LineWritten passes a line of attempts.jsonl on, and shows the verdict of an attempt.
@@ -120,6 +139,10 @@ func (u *runUIServer) LineWritten(line any) {
 	u.Observer.LineWritten(line)
 	ended, ok := line.(runs.Attempt)
 	if !ok {
+		return
+	}
+	if u.personPublisher != nil {
+		u.personPublisher.AttemptEnded(ended)
 		return
 	}
 	name := filepath.Base(filepath.Dir(ended.Trace))
@@ -137,6 +160,9 @@ func (u *runUIServer) LineWritten(line any) {
 func (u *runUIServer) stop() error {
 	if u.server == nil {
 		return nil
+	}
+	if u.personPublisher != nil {
+		u.personPublisher.Close()
 	}
 	for _, publisher := range u.publishers { // the lines of these attempts could not be written
 		publisher.Close()

@@ -153,7 +153,7 @@ func (w *completionWatcher) noteUnansweredAction(e *trace.Entry) {
 	}
 }
 
-// isChange reports whether this action of the agent can change the notebook or the kernel's state.
+// isChange reports whether this action of the agent, or of a person at a view, can change the notebook or the kernel's state.
 func isChange(action string) bool {
 	switch action {
 	case "get_context", "request_globals_summary", "request_reactivity_summary", "get_global_info", grading.SubmissionTool:

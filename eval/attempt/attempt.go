@@ -103,6 +103,11 @@ type Config struct {
 	HolderGrace                      time.Duration
 	SharedConsoles, ReadOnlyConsoles bool
 
+	// Person is the name of the person who does the agent's work, in a notebook that the server holds. The
+	// agent gets its task when a console has sent attempt_start; until then nothing can be done. What
+	// consoles do then counts as the agent's actions and not as interventions. Empty: an agent works.
+	Person string
+
 	// OnSession, if set, is called with the session when it has started, before the case's setup.
 	OnSession func(*session.Session)
 
@@ -199,7 +204,7 @@ func newAttempt(cfg Config, job Job) *attempt {
 	a := &attempt{cfg: cfg, job: job, startedAt: time.Now(), limits: EffectiveLimits(cfg.LimitOverrides, job.Case), redactor: cfg.Redactor.NewCounter()}
 	a.log = cfg.Log.With("case", job.Case.ID)
 	a.result = runs.Attempt{
-		Type: runs.TypeAttempt, CaseID: job.Case.ID, Tags: job.Case.Tags, Epoch: job.Epoch, Try: job.Try, Limits: a.limits,
+		Type: runs.TypeAttempt, CaseID: job.Case.ID, Tags: job.Case.Tags, Epoch: job.Epoch, Try: job.Try, Person: cfg.Person, Limits: a.limits,
 		Graders: nil,
 	}
 	id := cfg.SessionID
@@ -208,10 +213,13 @@ func newAttempt(cfg Config, job Job) *attempt {
 	}
 	a.journal = trace.NewJournal(id)
 	a.watcher = newCompletionWatcher(a.journal, a.limits, cmp.Or(cfg.HolderGrace, DefaultHolderGrace), job.Progress, a.refuseActions)
+	if cfg.Person != "" {
+		a.watcher.person = newPersonState()
+	}
 	return a
 }
 
-// refuseActions makes the session refuse the agent's further actions, because the answer was
+// refuseActions makes the session refuse all further actions, because the answer was
 // submitted. It is called by the watcher, after the task was sent.
 func (a *attempt) refuseActions() {
 	a.session.RefuseActions("the answer was submitted: no further action is carried out")

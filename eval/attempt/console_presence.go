@@ -52,21 +52,30 @@ func (w *completionWatcher) checkHolderAway(now time.Time) (v *watcherVerdict, d
 // work, such as a query or an edit. While a console holds the notebook, commands for cells do
 // not count, because the agent may have caused them.
 func (w *completionWatcher) countIntervention(e *trace.Entry) {
-	if e.Note == trace.NoteDropped {
-		return
-	}
 	switch e.Type {
 	case protocol.TypeAgentQuery, protocol.TypeAgentCancel, protocol.TypeAgentClearHistory:
-		w.counts.interventions++
+		if e.Note != trace.NoteDropped {
+			w.counts.interventions++
+		}
+	default:
+		if isNotebookCommand(e) && (e.Type == protocol.TypeNotebookAction || w.holderPresence.connID == 0) {
+			w.counts.interventions++
+		}
+	}
+}
+
+// isNotebookCommand reports whether a console's frame, which was not dropped, may change the notebook or the
+// kernel's state.
+func isNotebookCommand(e *trace.Entry) bool {
+	if e.Note == trace.NoteDropped {
+		return false
+	}
+	switch e.Type {
 	case protocol.TypeNotebookAction:
-		switch e.Action {
-		case "get_context", "get_global_info", "request_globals_summary", "request_reactivity_summary":
-		default:
-			w.counts.interventions++
-		}
+		return isChange(e.Action)
 	case protocol.TypeRunCell, protocol.TypeStopCell, protocol.TypeDisposeCell, protocol.TypeSetWidgetValue, protocol.TypeExecuteCode:
-		if w.holderPresence.connID == 0 {
-			w.counts.interventions++
-		}
+		return true
+	default:
+		return false
 	}
 }

@@ -21,6 +21,9 @@ func (w *completionWatcher) readKernelCommand(e *trace.Entry) {
 	if e.Note == trace.NoteDropped {
 		return
 	}
+	if w.person != nil && !w.taskSentAt.IsZero() && (e.Type == protocol.TypeRunCell || e.Type == protocol.TypeExecuteCode) {
+		w.hasRunCode = true
+	}
 	switch e.Type {
 	case protocol.TypeRunCell:
 		w.updateCellRuns(e.CellID, func(c *cellRuns) {

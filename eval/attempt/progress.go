@@ -84,6 +84,8 @@ func (w *completionWatcher) describeActivity(now time.Time) string {
 		return w.agentReports.modelActivity
 	case w.modelCalls.isAnswering():
 		return "the model replies"
+	case w.person != nil:
+		return "the person works"
 	case w.agentReports.status != "":
 		return "the agent is " + w.agentReports.status
 	default:

@@ -26,7 +26,7 @@ func (a *attempt) taskQuery() (protocol.AgentQuery, error) {
 	files, err := encodeTaskFiles(a.job.Case, a.session)
 	return protocol.AgentQuery{
 		Query:              a.job.Case.Task + taskInstructions,
-		RequestID:          "eval-init-" + a.journal.SessionID,
+		RequestID:          protocol.TaskRequestIDPrefix + a.journal.SessionID,
 		ContextualNodeData: files,
 	}, err
 }
@@ -54,6 +54,17 @@ func encodeTaskFiles(c testcases.Case, s *session.Session) (json.RawMessage, err
 		return nil, nil
 	}
 	return json.Marshal(nodes)
+}
+
+// FileNames returns the paths of a case's data files and other files, relative to the working folder.
+func FileNames(c testcases.Case) (names []string) {
+	for _, data := range c.Data {
+		names = append(names, dataFolderName+"/"+data.Base)
+	}
+	for _, file := range c.Files {
+		names = append(names, file.Name)
+	}
+	return names
 }
 
 // caseFileIDFromName returns the id of a case's file for the query: its name without the scheme

@@ -55,7 +55,7 @@ func (a *attempt) startSession(ctx context.Context) error {
 	a.cfg.Kernel.ReadPaths, a.cfg.Kernel.Sandbox, agentConfig.ReadPaths = linked, a.kernelSandbox(), linked
 	cfg := session.Config{
 		ID: a.journal.SessionID, Journal: a.journal, Kernel: a.cfg.Kernel, Agent: agentConfig, Environ: a.cfg.Environ,
-		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole, IsEvaluation: true,
+		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole && a.cfg.Person == "", IsEvaluation: true,
 		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.MaxDiskBytes, NewCellID: a.cellIDGenerator(),
 		Router:     router.Config{AfterAgentFrame: a.watcher.position.await, CellTimeout: secondsToDuration(a.limits.CellTimeoutS), CellRunLimit: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
 		OpenModels: a.cfg.OpenModels, ModelSilenceDelay: a.modelSilenceDelay(),
@@ -66,6 +66,9 @@ func (a *attempt) startSession(ctx context.Context) error {
 	a.session, err = session.Start(ctx, a.cfg.Supervisor, cfg)
 	if err != nil {
 		return err
+	}
+	if a.cfg.Person != "" {
+		a.session.RefuseActions("the attempt has not started yet")
 	}
 	if a.cfg.OnSession != nil {
 		a.cfg.OnSession(a.session)

@@ -76,6 +76,8 @@ type completionWatcher struct {
 	counts         watcherCounters
 	traceBytes     int64 // of messages in the trace
 
+	person *personState // of an attempt in which a person does the agent's work; nil: an agent works
+
 	earlyVerdict *watcherVerdict // verdict from before the task was sent; nil: none
 	isOver       bool            // there is a verdict: entries are only counted
 }
@@ -186,8 +188,8 @@ func (w *completionWatcher) readEntriesDuring(work func(), read func(*trace.Entr
 }
 
 // readBeforeTask processes a trace entry from before the agent gets its task. It ignores the
-// agent's frames, but notes cells that people run, calls of models, and the end of a child, whose
-// verdict nextVerdict will return.
+// agent's frames, but notes cells that people run, that a person starts, calls of models, and the end of
+// a child, whose verdict nextVerdict will return.
 func (w *completionWatcher) readBeforeTask(e *trace.Entry) {
 	switch e.Hop {
 	case trace.ServerToKernel, trace.KernelToServer:
@@ -195,6 +197,9 @@ func (w *completionWatcher) readBeforeTask(e *trace.Entry) {
 	case trace.HopSession, trace.AgentToModel, trace.ModelToAgent:
 		w.earlyVerdict = cmp.Or(w.earlyVerdict, w.readEntry(e))
 	default:
+	}
+	if w.person != nil && (isAttemptStart(e) || w.earlyVerdict != nil) {
+		w.person.endWait()
 	}
 }
 
@@ -346,6 +351,9 @@ func (w *completionWatcher) dispatchEntry(e *trace.Entry) *watcherVerdict {
 	case trace.HopSession:
 		return w.readSessionEntry(e)
 	case trace.ConsoleToServer:
+		if w.person != nil {
+			return w.readPersonAction(e)
+		}
 		w.countIntervention(e)
 	case trace.AgentToModel, trace.ModelToAgent:
 		return w.readModelEntry(e)

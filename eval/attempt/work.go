@@ -24,7 +24,6 @@ func (a *attempt) runAgent(ctx context.Context) {
 		a.setOutcome(runs.OutcomeHarnessError, err.Error())
 		return
 	}
-	a.job.Progress.setActivity("waiting for a console")
 	if a.awaitHolder(ctx); ctx.Err() != nil {
 		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
 		return
@@ -52,15 +51,24 @@ func (a *attempt) runAgent(ctx context.Context) {
 	}
 }
 
-// awaitHolder waits, without a time limit, until the server or a console holds the notebook. It
-// returns early when ctx ends or a child has ended; the watcher learns of the child from the
-// trace.
+// awaitHolder waits, without a time limit, until the server or a console holds the notebook and, if a person
+// does the work, until that person starts. It returns early when ctx ends or a child has ended; the watcher
+// learns of the child from the trace.
 func (a *attempt) awaitHolder(ctx context.Context) {
+	a.job.Progress.setActivity("waiting for a console")
 	a.watcher.readEntriesDuring(func() {
 		if err := a.session.AwaitHolder(ctx); err != nil {
 			a.log.Debug("the notebook has no holder", "error", err)
 		}
+		if a.watcher.person == nil {
+			return
+		}
+		a.job.Progress.setActivity("waiting for " + a.cfg.Person + " to start")
+		a.watcher.person.awaitStart(ctx)
 	}, a.watcher.readBeforeTask)
+	if a.watcher.person != nil {
+		a.session.RefuseActions("")
+	}
 }
 
 // applyWatcherVerdict sets the attempt's outcome from the watcher's verdict. If the agent or

@@ -37,9 +37,10 @@ type Attempt struct {
 	Type    string   `json:"type"` // "attempt"
 	Run     string   `json:"run"`
 	CaseID  string   `json:"case_id"`
-	Tags    []string `json:"tags,omitempty"` // of the case
-	Epoch   int      `json:"epoch"`          // from 1
-	Try     int      `json:"try"`            // from 1
+	Tags    []string `json:"tags,omitempty"`   // of the case
+	Epoch   int      `json:"epoch"`            // from 1
+	Try     int      `json:"try"`              // from 1
+	Person  string   `json:"person,omitempty"` // who did the agent's work; absent: an agent
 	Outcome Outcome  `json:"outcome"`
 	Detail  string   `json:"outcome_detail"` // for people: why it ended so
 

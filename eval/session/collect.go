@@ -59,8 +59,9 @@ func (s *Session) CollectState(ctx context.Context) CollectedState {
 	return state
 }
 
-// RefuseActions makes the session answer each later action of the agent with an error that has
-// this text. Requests that were accepted before are carried out.
+// RefuseActions makes the session answer each later action of the agent, and of consoles that show the
+// server's notebook, with an error that has this text; see [router.Router.RefuseActions]. Requests that
+// were accepted before are carried out. An empty text lets them act again.
 func (s *Session) RefuseActions(text string) { s.router.RefuseActions(text) }
 
 // interruptCells interrupts all running cells and execute_code requests, so that the state does

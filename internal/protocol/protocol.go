@@ -68,6 +68,7 @@ const (
 	// Console to server.
 	TypeManagedProcessRestart = "managed_process_restart"
 	TypeNotebookAction        = "notebook_action"
+	TypeAttemptStart          = "attempt_start"
 
 	// Server to console.
 	TypeManagedProcessExit     = "managed_process_exit"
@@ -84,6 +85,10 @@ const (
 	StatusOK          = "ok"
 	StatusInterrupted = "interrupted"
 )
+
+// TaskRequestIDPrefix is the prefix of the request_id of the query that gives an agent the task of a
+// case.
+const TaskRequestIDPrefix = "eval-init-"
 
 // NewTxID returns a random id for an agent's request: "tx_" and twelve hexadecimal digits.
 func NewTxID() string { return "tx_" + randomHexID() }
