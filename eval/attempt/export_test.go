@@ -27,6 +27,19 @@ func NewWatcherBeforeTask(journal *trace.Journal, limits runs.Limits) Watcher {
 	return Watcher{newCompletionWatcher(journal, limits, DefaultHolderGrace, &Progress{}, func() {})}
 }
 
+// NewPersonWatcherBeforeTask is NewWatcherBeforeTask for an attempt in which a person does the agent's work.
+func NewPersonWatcherBeforeTask(journal *trace.Journal, limits runs.Limits) Watcher {
+	w := NewWatcherBeforeTask(journal, limits)
+	w.person = newPersonState()
+	return w
+}
+
+// AwaitStart reads the trace until the person has started, until nothing can be started any more, or until ctx
+// ends.
+func (w Watcher) AwaitStart(ctx context.Context) {
+	w.readEntriesDuring(func() { w.person.awaitStart(ctx) }, w.readBeforeTask)
+}
+
 // StartTask tells the watcher that the agent gets its task now, which starts the timers.
 func (w Watcher) StartTask() { w.startTask(time.Now()) }
 

@@ -42,7 +42,7 @@ func typeLabel(messageType string) string {
 		protocol.TypeAgentStreamBlock, protocol.TypeAgentStreamDelta, protocol.TypeAgentStreamStop,
 		protocol.TypeAgentStreamComplete, protocol.TypeAgentUsageUpdate, protocol.TypeAgentEvent,
 		protocol.TypeAgentError, protocol.TypeManagedProcessExit, protocol.TypeManagedProcessRestart, protocol.TypeNotSessionOwner,
-		protocol.TypeNotebookAction, protocol.TypeNotebookActionResponse, protocol.TypeNotebookState, protocol.TypeEvalResult,
+		protocol.TypeNotebookAction, protocol.TypeAttemptStart, protocol.TypeNotebookActionResponse, protocol.TypeNotebookState, protocol.TypeEvalResult,
 		"get_global_info_response", "reset_kernel_globals_complete", "set_widget_value_response", "pong",
 		router.EntryTypePeerEnded, router.EntryTypeHolderChanged, entryTypeState, "notebook_event":
 		return messageType

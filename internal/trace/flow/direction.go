@@ -117,6 +117,8 @@ func directionOfMessageFromConsole(e *trace.Entry) string {
 		return "console→agent"
 	case protocol.TypeNotebookAction:
 		return "console→notebook"
+	case protocol.TypeAttemptStart:
+		return "console→session"
 	default:
 		return "console→kernel"
 	}

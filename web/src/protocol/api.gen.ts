@@ -295,6 +295,8 @@ export interface AttemptLine {
   epoch?: number;
   /** from 1 */
   try?: number;
+  /** who did the agent's work; absent: an agent */
+  person?: string;
   outcome?: string;
   /** for people: why it ended so */
   outcome_detail?: string;
@@ -360,6 +362,7 @@ export const attemptLineSchema = /* @__PURE__ */ object<AttemptLine>({
   tags: optional(list(string)),
   epoch: optional(number),
   try: optional(number),
+  person: optional(string),
   outcome: optional(string),
   outcome_detail: optional(string),
   passed: optional(nullable(boolean)),

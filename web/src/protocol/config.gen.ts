@@ -1,6 +1,6 @@
 // Code generated from Go structs by `go test ./web -update`. DO NOT EDIT.
 
-import { boolean, object, string } from "../json/schema";
+import { boolean, object, optional, string } from "../json/schema";
 
 /** Problem is the JSON body of every error response. */
 export interface Problem {
@@ -27,7 +27,7 @@ export const problemSchema = /* @__PURE__ */ object<Problem>({
 export interface PublicConfig {
   /** cases can be attached to sessions */
   cases: boolean;
-  /** sessions can be started; false: there are only attempts to watch */
+  /** there are sessions to work in; false: there are only attempts to watch */
   console: boolean;
   /** RoleView or RoleHolder: the page's role unless it is opened with another ?role= */
   console_role: string;
@@ -35,6 +35,8 @@ export interface PublicConfig {
   default_session: string;
   /** no token is needed */
   eval_sandbox: boolean;
+  /** who does the agents' work at the consoles; absent: agents */
+  person?: string;
   /** of this program */
   version: string;
 }
@@ -45,5 +47,6 @@ export const publicConfigSchema = /* @__PURE__ */ object<PublicConfig>({
   console_role: string,
   default_session: string,
   eval_sandbox: boolean,
+  person: optional(string),
   version: string,
 });

@@ -58,6 +58,8 @@ export const runLimitsSchema = /* @__PURE__ */ object<RunLimits>({
 export interface AttemptInfo {
   case_id: string;
   task: string;
+  /** of the case, as paths in the working folder */
+  files?: readonly string[];
   /** from 1 */
   epoch: number;
   limits: RunLimits;
@@ -68,6 +70,7 @@ export interface AttemptInfo {
 export const attemptInfoSchema = /* @__PURE__ */ object<AttemptInfo>({
   case_id: string,
   task: string,
+  files: optional(list(string)),
   epoch: number,
   limits: runLimitsSchema,
   started: optional(string),
