@@ -44,7 +44,7 @@ func (f *gatewayFlags) check() error {
 // process of the built-in agent, and oracle and noop call no model.
 func (f *kernelAndAgentFlags) usesGateway() bool {
 	isReplay := f.agent == "builtin" && strings.HasPrefix(f.builtin.model, model.PrefixReplay)
-	return f.gateway.mode == "on" && !isReplay && f.agent != "oracle" && f.agent != "noop"
+	return f.gateway.mode == "on" && !isReplay && f.agent != "oracle" && f.agent != "noop" && f.agent != agentFlagHuman
 }
 
 // modelGateway makes the endpoints through which agents call their models.

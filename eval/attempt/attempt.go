@@ -105,7 +105,8 @@ type Config struct {
 
 	// Person is the name of the person who does the agent's work, in a notebook that the server holds. The
 	// agent gets its task when a console has sent attempt_start; until then nothing can be done. What
-	// consoles do then counts as the agent's actions and not as interventions. Empty: an agent works.
+	// consoles do then counts as the agent's actions and not as interventions, and the attempt's duration
+	// counts from there. Empty: an agent works.
 	Person string
 
 	// OnSession, if set, is called with the session when it has started, before the case's setup.
@@ -252,6 +253,8 @@ func (a *attempt) runPhases(ctx context.Context) {
 		return
 	}
 	defer a.endSession(ctx)
+	a.awaitHolder(ctx)
+	phaseStart = time.Now()
 	a.runAgent(ctx)
 	phases.WaitMS = a.watcher.waitedUntil(time.Now()).Milliseconds()
 	endPhase(&phases.WorkMS)

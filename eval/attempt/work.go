@@ -15,16 +15,16 @@ import (
 	"assay/internal/trace"
 )
 
-// runAgent waits until the notebook has a holder, sends the agent its task and sets the outcome
-// when the watcher comes to a verdict. The agent's first question gets a fixed reply, because
-// nobody is there to answer it. If ctx ends the outcome is cancelled.
+// runAgent sends the agent its task and sets the outcome when the watcher comes to a verdict. The agent's
+// first question gets a fixed reply, because nobody is there to answer it. If ctx ends the outcome is
+// cancelled.
 func (a *attempt) runAgent(ctx context.Context) {
 	query, err := a.taskQuery()
 	if err != nil {
 		a.setOutcome(runs.OutcomeHarnessError, err.Error())
 		return
 	}
-	if a.awaitHolder(ctx); ctx.Err() != nil {
+	if ctx.Err() != nil {
 		a.setOutcome(runs.OutcomeCancelled, context.Cause(ctx).Error())
 		return
 	}
@@ -67,6 +67,7 @@ func (a *attempt) awaitHolder(ctx context.Context) {
 		a.watcher.person.awaitStart(ctx)
 	}, a.watcher.readBeforeTask)
 	if a.watcher.person != nil {
+		a.startedAt = time.Now()
 		a.session.RefuseActions("")
 	}
 }

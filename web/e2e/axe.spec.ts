@@ -97,6 +97,40 @@ for (const scheme of ["light", "dark"] as const) {
   );
 }
 
+harnessTest(
+  "axe finds no serious violation while a person works, and a narrow window does not scroll",
+  async ({ page, harness }) => {
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    const cases = harness.writeFile("cases.json", JSON.stringify([sumCase, { ...sumCase, id: "again" }]));
+    const server = await harness.startServer(["--agent", "human", "--person", "ada", "--case", cases]);
+    const requireGoodPage = async () => {
+      expect(await seriousViolations(page)).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(
+        0,
+      );
+    };
+    await openConsole(page, server);
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 800 });
+      await requireGoodPage();
+      await page.getByRole("button", { name: "Start", exact: true }).click();
+      await page.getByRole("textbox", { name: "Answer" }).fill("{'a': 1}");
+      await page.getByRole("button", { name: "Submit…" }).click();
+      await expect(page.getByRole("alert")).toBeVisible();
+      await requireGoodPage();
+      await page.getByRole("button", { name: "Give up…" }).click();
+      await requireGoodPage();
+      if (width === 400) await page.keyboard.press("Escape"); // the question
+      if (width === 400)
+        await page.keyboard.press("Escape"); // the panel
+      else await page.getByRole("dialog").getByRole("button", { name: "Give up", exact: true }).click();
+      if (width === 1280) await expect(page.getByRole("heading", { name: "Next case: again" })).toBeVisible();
+    }
+    await expect(page.getByRole("button", { name: "Task and answer" })).toBeVisible();
+    await requireGoodPage();
+  },
+);
+
 harnessTest("no page scrolls horizontally in a narrow window", async ({ page, harness }) => {
   harnessTest.setTimeout(120_000);
   await page.emulateMedia({ reducedMotion: "reduce" });

@@ -30,11 +30,12 @@ const allowedImportsByFolder: Readonly<Record<string, string>> = {
   notebook: "commands format json outputs protocol store text ui widgets",
   variables: "commands format json store text ui widgets",
   agentPanel: "api commands format json outputs protocol routes store text ui",
+  person: "agentPanel browser commands json protocol store text ui", // the work of a person in place of an agent
   messages: "api browser format json outputs protocol text ui",
 
   // The pages, which put the parts together.
   runs: "agentPanel api browser commands format json messages notebook outputs protocol routes store text ui widgets",
-  console: "agent agentPanel api browser commands json messages notebook protocol routes store ui variables",
+  console: "agent agentPanel api browser commands json messages notebook person protocol routes store ui variables",
   app: "api console runs ui",
   "main.tsx": "api app browser styles",
 };

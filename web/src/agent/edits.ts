@@ -101,6 +101,11 @@ export class UnsentEdits {
     }
   }
 
+  /** Stores everything that was typed until now. Rejects if some of it could not be stored. */
+  async flushAll(): Promise<void> {
+    await Promise.all([...this.edits.keys()].map((id) => this.flush(id)));
+  }
+
   /** Stores a text after those that are being sent. */
   private async storeText(id: string, edit: CellEdit, text: string): Promise<void> {
     clearTimeout(edit.timer);

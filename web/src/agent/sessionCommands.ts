@@ -131,13 +131,21 @@ async function saveAndRunCell(
   }
 }
 
-type AgentCommands = Pick<Commands, "query" | "cancel" | "clearHistory">;
+type AgentCommands = Pick<Commands, "query" | "cancel" | "clearHistory" | "startAttempt" | "submitAnswer">;
 
-function agentCommands({ store, sendToAgent, reportFailure }: CommandBackend): AgentCommands {
+function agentCommands({ store, edits, sendToAgent, reportFailure }: CommandBackend): AgentCommands {
+  const sendQuery = (query: string) => sendToAgent({ type: "agent_query", query, request_id: crypto.randomUUID() });
   return {
     query: (query) => {
-      const sent = sendToAgent({ type: "agent_query", query, request_id: crypto.randomUUID() });
-      if (!sent) reportFailure("The agent was not asked: there is no connection.");
+      if (!sendQuery(query)) reportFailure("The agent was not asked: there is no connection.");
+    },
+    startAttempt: () => {
+      if (!sendToAgent({ type: "attempt_start" }))
+        reportFailure("The attempt was not started: there is no connection.");
+    },
+    submitAnswer: async (json) => {
+      await edits.flushAll();
+      if (!sendQuery(json)) throw new Error("there is no connection");
     },
     cancel: () => {
       const sent = sendToAgent({ type: "agent_cancel", request_id: store.get().agent.request ?? "" });

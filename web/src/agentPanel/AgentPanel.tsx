@@ -12,7 +12,7 @@ import { ProcessLog } from "./log/ProcessLog";
 import { StatusLine } from "./StatusLine";
 import { UsageMeter } from "./UsageMeter";
 import { useAttempt } from "./useAttempt";
-import { useAttemptPage } from "./useAttemptPage";
+import { useLastVerdict } from "./useLastVerdict";
 
 interface Props {
   session: string;
@@ -58,19 +58,8 @@ export function AgentPanel({ session, connected, refused = "", refusal, canAttac
 
 /** Shows the newest verdict of the session; collapses it when the next attempt begins. */
 function NewestVerdict({ session }: { session: string }) {
-  const verdict = useSelect((state) => state.verdict);
-  const [lastVerdict, setLastVerdict] = useState(verdict);
-  if (verdict !== null && verdict !== lastVerdict) setLastVerdict(verdict);
-  const page = useAttemptPage(session, verdict !== null);
-  if (lastVerdict === null) return null;
-  return (
-    <CollapsibleVerdict
-      key={verdict === null ? "before" : "now"}
-      result={lastVerdict}
-      isPrevious={verdict === null}
-      attemptPage={page}
-    />
-  );
+  const last = useLastVerdict(session);
+  return last && <CollapsibleVerdict key={last.isPrevious ? "before" : "now"} {...last} />;
 }
 
 /**

@@ -31,7 +31,7 @@ export function CaseView({ attempt }: { attempt: CurrentAttempt }) {
 const warnBelowSeconds = 60;
 
 /** Shows the attempt's remaining wall time, or the elapsed time if it has no limit. */
-function AttemptTimeLeft({ attempt }: { attempt: CurrentAttempt }) {
+export function AttemptTimeLeft({ attempt }: { attempt: CurrentAttempt }) {
   const limitSeconds = limitOfAttempt(attempt, "wall_s");
   const { started } = attempt;
   const now = useNow(started !== null);

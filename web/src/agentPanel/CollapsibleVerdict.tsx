@@ -14,10 +14,12 @@ interface Props {
   isPrevious: boolean;
   /** The path of the attempt's page; null if unknown. */
   attemptPage: string | null;
+  /** Who did the agent's work; "" for an agent. */
+  person?: string;
 }
 
 /** The verdict above the conversation, with a link to its attempt or to all runs. */
-export function CollapsibleVerdict({ result, isPrevious, attemptPage }: Props) {
+export function CollapsibleVerdict({ result, isPrevious, attemptPage, person = "" }: Props) {
   const [open, setOpen] = useState(!isPrevious);
   const { label, tone } = passedOrFailedLabel(result);
   const title = isPrevious ? "Previous verdict" : "Verdict";
@@ -35,7 +37,7 @@ export function CollapsibleVerdict({ result, isPrevious, attemptPage }: Props) {
         open={open}
         onToggle={() => setOpen(!open)}
       >
-        <Verdict result={result} />
+        <Verdict result={result} person={person} />
       </Collapsible>
     </div>
   );

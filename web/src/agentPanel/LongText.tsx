@@ -6,14 +6,14 @@ import styles from "./LongText.module.css";
 /** Number of characters of a long text shown at first. Each click shows five times this number more. */
 const initialShownChars = 20_000;
 
-/** Shows a text; a long one only in part, with a button that shows more. */
-export function LongText({ text }: { text: string }) {
+/** Shows a text, by default as code; a long one only in part, with a button that shows more. */
+export function LongText({ text, className = styles.text }: { text: string; className?: string | undefined }) {
   const [shown, setShown] = useState(initialShownChars);
   const remaining = text.length - shown;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scroll area must be reachable by keyboard */}
-      <pre className={styles.text} tabIndex={0}>
+      <pre className={className} tabIndex={0}>
         {showInvisible(text.slice(0, shown))}
       </pre>
       {remaining > 0 && (

@@ -9,8 +9,14 @@ import { GraderRow } from "./GraderRow";
 import { outcomeText, passedOrFailedLabel } from "./outcome";
 import styles from "./Verdict.module.css";
 
+interface Props {
+  result: EvalResult;
+  /** Who did the agent's work; "" for an agent. */
+  person?: string;
+}
+
 /** Shows an attempt's outcome, score, grader results and answer. */
-export function Verdict({ result }: { result: EvalResult }) {
+export function Verdict({ result, person = "" }: Props) {
   const graders = Array.isArray(result.graders) ? result.graders : [];
   const { label, tone } = passedOrFailedLabel(result);
   const score = number.parse(result.score) ?? null;
@@ -25,7 +31,7 @@ export function Verdict({ result }: { result: EvalResult }) {
         <span className={styles.time}>{durationMs !== null && formatDuration(durationMs)}</span>
       </header>
       <p className={styles.outcome}>
-        {outcomeText(textOrJSON(result.outcome))}
+        {outcomeText(textOrJSON(result.outcome), person)}
         {detail !== "" && <span className={styles.detail}> {oneLine(detail, 400)}</span>}
       </p>
       {graders.length > 0 && (

@@ -19,6 +19,8 @@ export function fakeCommands(overrides: Partial<Commands> = {}): Commands {
     query: vi.fn(),
     cancel: vi.fn(),
     clearHistory: vi.fn(),
+    startAttempt: vi.fn(),
+    submitAnswer: vi.fn(async () => undefined),
     ...overrides,
   };
 }

@@ -16,9 +16,10 @@ const outcomeTexts: Readonly<Record<string, string>> = {
   cancelled: "The attempt was cancelled.",
 };
 
-/** Returns a sentence that says how an attempt ended. */
-export function outcomeText(outcome: string): string {
-  if (Object.hasOwn(outcomeTexts, outcome)) return outcomeTexts[outcome] ?? "";
+/** Returns a sentence that says how an attempt ended. person: who did the agent's work; "" for an agent. */
+export function outcomeText(outcome: string, person = ""): string {
+  const text = Object.hasOwn(outcomeTexts, outcome) ? (outcomeTexts[outcome] ?? "") : "";
+  if (text !== "") return person === "" ? text : text.replace(/^The agent/, "The person");
   return outcome === "" ? "The outcome is unknown." : `The attempt ended with outcome ${oneLine(outcome, 60)}.`;
 }
 

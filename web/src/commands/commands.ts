@@ -46,6 +46,13 @@ export interface Commands {
   /** Cancels the agent's current query. */
   cancel(): void;
   clearHistory(): void;
+  /** Starts the attempt in which a person does the agent's work. */
+  startAttempt(): void;
+  /**
+   * Submits the answer of the person who does the agent's work, as JSON, after storing everything typed
+   * into cells. Resolves when it is sent.
+   */
+  submitAnswer(json: string): Promise<void>;
 }
 
 /** The variables of the kernel. */

@@ -5,8 +5,11 @@ import { TokenPrompt } from "../api/TokenPrompt";
 import { ConflictsProvider } from "../commands/conflicts";
 import { storeConsoleAddress } from "../routes/paths";
 import { StoreProvider } from "../store/store";
+import { lazyPart } from "../ui/lazyPart";
 import { sessionFromAddress } from "./sessionFromAddress";
 import { Workbench } from "./Workbench";
+
+const PersonWorkbench = lazyPart(async () => (await import("./PersonWorkbench")).default);
 
 /** Renders the page of the live session that the page's address names, or asks for the access token. */
 export default function ConsolePage() {
@@ -18,7 +21,11 @@ export default function ConsolePage() {
   return (
     <StoreProvider value={live.store}>
       <ConflictsProvider value={live.conflicts}>
-        <Workbench live={live} session={id} />
+        {config.person === undefined ? (
+          <Workbench live={live} session={id} />
+        ) : (
+          <PersonWorkbench live={live} session={id} person={config.person} />
+        )}
       </ConflictsProvider>
     </StoreProvider>
   );

@@ -21,6 +21,8 @@ const sidePanelTabs: readonly { id: TabId; label: string }[] = [
   { id: "graph", label: "Graph" },
 ];
 
+const tabsOfPerson = sidePanelTabs.map((tab) => (tab.id === "agent" ? { ...tab, label: "Task" } : tab));
+
 const isTabId = (value: unknown): value is TabId => sidePanelTabs.some(({ id }) => id === value);
 
 interface Props {
@@ -30,6 +32,8 @@ interface Props {
   refusalReason: string;
   commandProblem: string | null;
   config: Config;
+  /** Shown in place of the agent's panel; null: the agent's panel is shown. */
+  personPanel: ReactNode;
   /** Closes the panel; null: there is no close button, because the panel is beside the notebook. */
   onClose: (() => void) | null;
 }
@@ -38,7 +42,7 @@ interface Props {
  * Renders the tabs of the side panel: agent, variables, graph. The agent's tab stays mounted when another
  * is shown, because it may hold an unfinished prompt.
  */
-export function SidePanel({ session, connected, refusalReason, commandProblem, config, onClose }: Props) {
+export function SidePanel({ session, connected, refusalReason, commandProblem, config, personPanel, onClose }: Props) {
   const [tab, setTab] = useStored<TabId>("tab", "agent", isTabId);
   const [seen, setSeen] = useState<ReadonlySet<TabId>>(new Set([tab]));
   const show = (id: string) => {
@@ -53,16 +57,18 @@ export function SidePanel({ session, connected, refusalReason, commandProblem, c
           <X />
         </IconButton>
       )}
-      <Tabs label="Panel" tabs={sidePanelTabs} current={tab} onChange={show}>
+      <Tabs label="Panel" tabs={personPanel === null ? sidePanelTabs : tabsOfPerson} current={tab} onChange={show}>
         <div className={styles.part} hidden={tab !== "agent"}>
           <LoadedTabContent name="The agent's panel">
-            <AgentPanel
-              session={session}
-              connected={connected}
-              refused={refusalReason}
-              refusal={commandProblem}
-              canAttachCases={config.cases}
-            />
+            {personPanel ?? (
+              <AgentPanel
+                session={session}
+                connected={connected}
+                refused={refusalReason}
+                refusal={commandProblem}
+                canAttachCases={config.cases}
+              />
+            )}
           </LoadedTabContent>
         </div>
         {seen.has("variables") && (

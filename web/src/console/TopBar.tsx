@@ -21,6 +21,10 @@ interface Props {
   live: SessionSnapshot;
   session: string;
   problem: string | null;
+  /** Why the notebook cannot be changed; null if it can. */
+  standsStill: string | null;
+  /** Whether an agent works in the session; false: a person does. */
+  hasAgent: boolean;
   /** Whether the kernel has not reacted to a request to stop. */
   isKernelSilent: boolean;
   /** Whether the drawer with the messages is open. */
@@ -37,6 +41,8 @@ export function TopBar({
   live,
   session,
   problem,
+  standsStill,
+  hasAgent,
   isKernelSilent,
   areMessagesOpen,
   onToggleMessages,
@@ -60,9 +66,9 @@ export function TopBar({
           holds the notebook
         </Badge>
       )}
-      <NotebookActions problem={problem} addProblem={whyCannotAddCell(live, over)} onError={onError} />
+      <NotebookActions problem={problem} addProblem={standsStill ?? whyCannotAddCell(live, over)} onError={onError} />
       <div className={styles.end}>
-        {!isHeldElsewhere(live) && <AgentBadge />}
+        {hasAgent && !isHeldElsewhere(live) && <AgentBadge />}
         <ConnectionBadge state={live.connection.state} />
         <Link href="/runs" className={styles.link}>
           Runs

@@ -8,7 +8,7 @@ import type { NavigationRequest } from "../commands/navigation";
 import { messageFromJSON } from "../protocol/fakeMessages";
 import type { Hop, OutgoingMessage } from "../protocol/messages";
 import { createStore, StoreProvider } from "../store/store";
-import { Workbench } from "./Workbench";
+import { type PersonParts, Workbench } from "./Workbench";
 
 const publicConfig: Config = {
   eval_sandbox: true,
@@ -66,7 +66,11 @@ afterEach(() => {
 
 const openConnection = { state: "connected" as const, code: null, reason: "", retryAt: null, retry: () => undefined };
 
-function renderWorkbench(more: Partial<SessionSnapshot> = {}, commands = fakeCommands()) {
+function renderWorkbench(
+  more: Partial<SessionSnapshot> = {},
+  commands = fakeCommands(),
+  person: PersonParts | null = null,
+) {
   const store = createStore();
   const live: SessionSnapshot = {
     store,
@@ -87,7 +91,7 @@ function renderWorkbench(more: Partial<SessionSnapshot> = {}, commands = fakeCom
   };
   const page = (state: SessionSnapshot) => (
     <StoreProvider value={store}>
-      <Workbench live={state} session="default" />
+      <Workbench live={state} session="default" person={person} />
     </StoreProvider>
   );
   const { rerender } = render(page(live));
@@ -453,4 +457,31 @@ test("the tab's title shows the verdict and what the agent is doing", async () =
   expect(document.title).toBe("● agent thinking – Assay");
   await tell("server>console", { type: "eval_result", case_id: "a", outcome: "completed", passed: false, graders: [] });
   expect(document.title).toBe("failed – Assay");
+});
+
+test.each([true, false])("a person's parts replace those of an agent (wide window: %s)", async (isWide) => {
+  isWideScreen = isWide;
+  const person: PersonParts = {
+    standsStill: "Not now.",
+    cover: <p>the cover</p>,
+    panel: <p>the task</p>,
+    isPanelFirst: true,
+    bar: (open) => (
+      <button type="button" onClick={open}>
+        Task and answer
+      </button>
+    ),
+  };
+  renderWorkbench({}, fakeCommands(), person);
+  expect(screen.getByText("the cover")).toBeTruthy();
+  expect(screen.queryByText("the notebook")).toBeNull();
+  expect(getButton("Code").disabled).toBe(true);
+  expect(getButton("Code").title).toContain("Not now.");
+  expect(screen.queryByText("Agent:")).toBeNull();
+  expect(screen.getByRole("tab", { name: "Task" })).toBeTruthy();
+  expect(await screen.findByText("the task")).toBeTruthy();
+  expect(screen.queryByRole("button", { name: "Task and answer" })).toBeNull();
+  fireEvent.click(screen.getAllByRole("button", { name: "Close the panel" })[0] as HTMLElement);
+  fireEvent.click(getButton("Task and answer"));
+  expect(screen.queryByRole("button", { name: "Task and answer" })).toBeNull();
 });

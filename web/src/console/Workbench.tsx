@@ -1,4 +1,4 @@
-import { Suspense, useMemo, useState } from "react";
+import { type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import type { SessionSnapshot } from "../agent/sessionSnapshot";
 import { traceSourceOfSession } from "../api/client";
 import { useConfig } from "../api/config";
@@ -25,8 +25,29 @@ import styles from "./Workbench.module.css";
 
 const MessagesDrawer = lazyPart(async () => (await import("../messages/MessagesDrawer")).default);
 
+/** What the page shows if a person does the agent's work. */
+export interface PersonParts {
+  /** Why the notebook cannot be changed now, as a sentence; null: it can. */
+  standsStill: string | null;
+  /** Shown in place of the notebook; null: the notebook is shown. */
+  cover: ReactNode;
+  /** Shown in place of the agent's panel. */
+  panel: ReactNode;
+  /** Whether the panel is what to look at first: a narrow window then opens it. */
+  isPanelFirst: boolean;
+  /** Shown above the notebook while the panel is closed. */
+  bar: (openPanel: () => void) => ReactNode;
+}
+
+interface Props {
+  live: SessionSnapshot;
+  session: string;
+  /** null or absent: an agent works. */
+  person?: PersonParts | null;
+}
+
 /** Renders a live session: the notebook with the bars, panels and notices around it. */
-export function Workbench({ live, session }: { live: SessionSnapshot; session: string }) {
+export function Workbench({ live, session, person = null }: Props) {
   const config = useConfig();
   const sheet = useMedia(narrowWindowQuery);
   const [beside, setBeside] = useStored("panel", true, isBoolean);
@@ -39,14 +60,19 @@ export function Workbench({ live, session }: { live: SessionSnapshot; session: s
   const setOpen = sheet ? setOver : setBeside;
   const { isSilent, noteStopRequest } = useSilentKernel();
   const commands = useConsoleCommands(live, noteStopRequest);
-  useTabTitle(session, live.connection.state);
+  const standsStill = person?.standsStill ?? null;
+  const isPanelFirst = person?.isPanelFirst ?? false;
+  useEffect(() => setOver(isPanelFirst), [isPanelFirst]);
+  useTabTitle(session, live.connection.state, person !== null);
   return (
-    <CommandsProvider value={commands}>
+    <CommandsProvider value={standsStill === null ? commands : null}>
       <div className={styles.page}>
         <TopBar
           live={live}
           session={session}
-          problem={refusal}
+          problem={standsStill ?? refusal}
+          standsStill={standsStill}
+          hasAgent={person === null}
           isKernelSilent={isSilent}
           areMessagesOpen={flow}
           onToggleMessages={() => setFlow(!flow)}
@@ -58,10 +84,11 @@ export function Workbench({ live, session }: { live: SessionSnapshot; session: s
         <OwnerBar live={live} />
         <KernelReplacedBar pid={live.kernelPid} />
         {isSilent && <SilentKernelBar commandProblem={refusal} />}
+        {!open && person?.bar(() => setOpen(true))}
         <div className={styles.middle}>
           <main className={styles.notebook}>
             <SectionErrorBoundary name="The notebook">
-              <SessionNotebook live={live} session={session} />
+              {person?.cover ?? <SessionNotebook live={live} session={session} />}
             </SectionErrorBoundary>
           </main>
           <PanelFrame isOverlay={sheet} isOpen={open} onClose={() => setOver(false)}>
@@ -71,6 +98,7 @@ export function Workbench({ live, session }: { live: SessionSnapshot; session: s
               refusalReason={finalRefusalReason(live)}
               commandProblem={refusal}
               config={config}
+              personPanel={person?.panel ?? null}
               onClose={sheet ? () => setOver(false) : null}
             />
           </PanelFrame>

@@ -16,11 +16,7 @@ export function NotebookEnd() {
   const reason = why === null ? {} : { disabled: true, title: why };
   return (
     <>
-      {count === 0 && (
-        <p className={styles.empty}>
-          This notebook is empty. Add a cell, or give the agent a task. Shift-Enter runs a cell.
-        </p>
-      )}
+      {count === 0 && <p className={styles.empty}>This notebook is empty. Add a cell: Shift-Enter runs it.</p>}
       <div className={styles.add}>
         <Button
           variant={count === 0 ? "accent" : "plain"}

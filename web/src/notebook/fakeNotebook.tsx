@@ -91,6 +91,8 @@ export function fakeCommands(store: Store) {
     query: vi.fn(),
     cancel: vi.fn(),
     clearHistory: vi.fn(),
+    startAttempt: vi.fn(),
+    submitAnswer: vi.fn(async () => undefined),
   } satisfies Commands;
 }
 

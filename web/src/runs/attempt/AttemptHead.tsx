@@ -31,6 +31,7 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
         ["Last change", formatDateTime(parseTimeMs(line.changed))],
       ]
     : [
+        ...(line.person === undefined ? [] : [["Person", plainName(line.person)] as [string, string]]),
         ["Outcome", plainName(outcomeText(attempt.outcome))],
         ["Took", formatDuration(attempt.durationMs)],
         ["Turns", formatCount(attempt.turns)],

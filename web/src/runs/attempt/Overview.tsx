@@ -24,7 +24,11 @@ export function Overview({ line, beginning }: { line: AttemptLine; beginning: Lo
         </section>
         <div>
           <h2>Verdict</h2>
-          {open === "" ? <Verdict result={evalResultOf(line)} /> : <MutedText>{missingVerdictText(open)}</MutedText>}
+          {open === "" ? (
+            <Verdict result={evalResultOf(line)} person={line.person ?? ""} />
+          ) : (
+            <MutedText>{missingVerdictText(open)}</MutedText>
+          )}
         </div>
       </div>
       {open === "" && (

@@ -39,6 +39,8 @@ export interface RunConfig {
   agent: string;
   model: string;
   strategy: string;
+  /** Who did the agent's work; "" for an agent. */
+  person: string;
   /** false: a foreign agent that ran without a sandbox, so its score is on trust. */
   agent_confined?: boolean;
   /** "" means python. */
@@ -58,6 +60,7 @@ const configSchema = object<Omit<RunConfig, "all">>({
   agent: string,
   model: string,
   strategy: string,
+  person: string,
   kernel: string,
   paths: list(unknown),
   epochs: optional(integer),
@@ -104,11 +107,11 @@ export function endedCount(counts: AttemptCounts): number {
 }
 
 /**
- * Returns the agent, model and strategy of a run as one text, such as "builtin · gpt-5 · tools".
- * Empty parts are left out.
+ * Returns the agent, person, model and strategy of a run as one text, such as "builtin · gpt-5 · tools" or
+ * "human · ada". Empty parts are left out.
  */
-export function agentText({ agent, model, strategy }: RunConfig): string {
-  const parts = [agent || "unknown agent", model, agent === "builtin" ? strategy : ""];
+export function agentText({ agent, person, model, strategy }: RunConfig): string {
+  const parts = [agent || "unknown agent", person, model, agent === "builtin" ? strategy : ""];
   return parts.filter((part) => part !== "").join(" · ");
 }
 

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { answerFormOf, checkAnswer, formatOf } from "./answer";
+
+test.each([
+  ['Return exactly this: <EVAL_ANSWER>{"n": <number>}</EVAL_ANSWER>\n', '{"n": <number>}', "json"],
+  ['Answer {"total": n}.', "", "json"],
+  ["Answer as JSON.", "", "json"],
+  ["What is the capital of France?", "", "text"],
+] as const)("the form and format that the task %j asks for", (task, form, format) => {
+  expect(answerFormOf(task)).toBe(form);
+  expect(formatOf(task)).toBe(format);
+});
+
+test.each([
+  [' {"total": 45} ', '{"total": 45}'],
+  ['<EVAL_ANSWER>{"total": 45}</EVAL_ANSWER> [EVAL_COMPLETE]', '{"total": 45}'],
+  ["12345678901234567890.5", "12345678901234567890.5"], // as typed: numbers are not rounded
+  ['"a, ]"', '"a, ]"'],
+  ["0", "0"],
+])("JSON %j is submitted as %j", (typed, json) => {
+  expect(checkAnswer(typed, "json")).toEqual({ json });
+});
+
+test.each([
+  ["", "Type the answer."],
+  ["[EVAL_COMPLETE]", "Type the answer."],
+  ["null", "null counts as no answer."],
+  ["{'a': 1}", "double quotes"],
+  ['{"a": True}', "JSON writes true, false and null."],
+  ['{"a": 1,}', "comma after the last item"],
+  ["{a: 1}", "Names are in double quotes too."],
+  ['```json\n{"a": 1}\n```', "Leave out the code fence."],
+  ['{"a": <number>}', "Replace the words between < and >"],
+  ['{"a": "True, }"', "This is not valid JSON. "], // the mistake is not in the text
+  ["45 46", "This is not valid JSON. "],
+])("the answer %j is explained", (typed, problem) => {
+  const checked = checkAnswer(typed, "json");
+  expect("problem" in checked && checked.problem).toContain(problem);
+});
+
+test("a text becomes a JSON string", () => {
+  expect(checkAnswer(' say "hi"\nnow ', "text")).toEqual({ json: '"say \\"hi\\"\\nnow"' });
+  expect(checkAnswer("null", "text")).toEqual({ json: '"null"' });
+  expect(checkAnswer("  ", "text")).toEqual({ problem: "Type the answer." });
+});
