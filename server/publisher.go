@@ -26,7 +26,7 @@ type AttemptInfo struct {
 	CaseID   string      `json:"case_id"`
 	Task     string      `json:"task"`
 	Files    []string    `json:"files,omitempty"` // of the case, as paths in the working folder
-	Epoch    int         `json:"epoch"` // from 1
+	Epoch    int         `json:"epoch"`           // from 1
 	Limits   runs.Limits `json:"limits"`
 	TaskSent time.Time   `json:"started,omitzero"` // when the agent got its task; absent: it has not yet
 }

@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -22,9 +24,7 @@ func humanCase(id string, fields jsonObject) jsonObject {
 		"id": id, "task": "Sum the numbers from 0 to 9.", "files": jsonObject{"notes.txt": "whole numbers"},
 		"grader": jsonObject{"type": "exact", "config": jsonObject{"ground_truth": jsonObject{"total": 45}}},
 	}
-	for name, value := range fields {
-		c[name] = value
-	}
+	maps.Copy(c, fields)
 	return c
 }
 
@@ -70,6 +70,7 @@ func TestHuman_WorksOnCasesOneAfterTheOther(t *testing.T) {
 	require.Contains(t, session, `"files":["notes.txt"]`)
 	require.NotContains(t, session, `"limits":{"wall_s":600,"idle_s":300`, "a person may think")
 
+	beforeStart := time.Now()
 	c.startAttempt(t, 1)
 	made := c.doAction(t, "create_cell", jsonObject{"cell_type": "code", "source": "total"})
 	c.doAction(t, "edit_cell", jsonObject{"cell_id": made.CellID, "source": "total = sum(ran"})
@@ -102,6 +103,7 @@ func TestHuman_WorksOnCasesOneAfterTheOther(t *testing.T) {
 		require.Zero(t, attempts[i].TamperSignals)
 	}
 	require.Equal(t, 3, attempts[0].Usage.Actions, "create, edit, run")
+	require.True(t, attempts[0].Started.After(beforeStart), "the time before the start does not count")
 	require.Equal(t, 1, attempts[0].Usage.CellsRun)
 	require.JSONEq(t, `{"total": 45}`, string(attempts[0].Answer))
 	require.Contains(t, attempts[2].Detail, "it has reported: the person gave up")
@@ -138,15 +140,15 @@ func TestHuman_NotebookStandsStillBeforeAndAfter(t *testing.T) {
 	require.Empty(t, c.shownCells(t))
 
 	c.startAttempt(t, 1)
-	c.runNewCell(t, 0, "value = 1\n"+sourceWaitingForFile("on my way", "go"))
-	c.agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "on my way"))
+	c.runNewCell(t, 0, "value = 1\n"+sourceWaitingForFile("still running", "end"))
+	c.agent.awaitItem(t, "the run", hasTypeAndText("kernel_stdio", "still running"))
 	c.submitAnswer("1")
 	c.agent.awaitItem(t, "the submission", hasTypeAndText("agent_status", protocol.AgentDone))
 	requireRefused("the answer was submitted")
 	folders, err := filepath.Glob(filepath.Join(s.dir, "boxes", "sandbox-*"))
 	require.NoError(t, err)
 	require.Len(t, folders, 1)
-	writeFile(t, filepath.Join(folders[0], "go"), "")
+	writeFile(t, filepath.Join(folders[0], "end"), "")
 	require.True(t, c.awaitVerdict(t, 1).Passed)
 	require.Len(t, c.shownCells(t), 1)
 	attempt := s.awaitAttempts(t, 1)[0]

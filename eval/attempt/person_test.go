@@ -54,16 +54,20 @@ func TestWorkOfAPersonIsTheAgents(t *testing.T) {
 				journal := trace.NewJournal("s")
 				w := attempt.NewPersonWatcherBeforeTask(journal, testLimits())
 				w.StartTask()
+				verdicts := make(chan testVerdict, 1)
 				go func() {
-					for _, frame := range tc.frames {
-						synctest.Wait()
-						playTestCaseLine(t, journal, frame)
-					}
+					outcome, detail, _ := w.NextVerdict(t.Context())
+					verdicts <- testVerdict{outcome: outcome, detail: detail}
 				}()
-				outcome, detail, _ := w.NextVerdict(t.Context())
-				require.Equal(t, tc.want, outcome, detail)
-				require.Contains(t, detail, tc.detail)
-				require.Equal(t, tc.detail == "", detail == "", detail)
+				for _, frame := range tc.frames {
+					synctest.Wait()
+					require.Empty(t, verdicts)
+					playTestCaseLine(t, journal, frame)
+				}
+				got := <-verdicts
+				require.Equal(t, tc.want, got.outcome, got.detail)
+				require.Contains(t, got.detail, tc.detail)
+				require.Equal(t, tc.detail == "", got.detail == "", got.detail)
 				require.Equal(t, tc.actions, w.Usage().Actions)
 				require.Zero(t, w.Interventions())
 				w.Close()
