@@ -41,10 +41,10 @@ func (f *gatewayFlags) check() error {
 }
 
 // usesGateway reports whether the agent's calls of models go through this process. A recording is played in the
-// process of the built-in agent, and oracle and noop call no model.
+// process of the built-in agent, and some agents call no model, or not from a process that this one starts.
 func (f *kernelAndAgentFlags) usesGateway() bool {
 	isReplay := f.agent == "builtin" && strings.HasPrefix(f.builtin.model, model.PrefixReplay)
-	return f.gateway.mode == "on" && !isReplay && f.agent != "oracle" && f.agent != "noop" && f.agent != agentFlagHuman
+	return f.gateway.mode == "on" && !isReplay && !slices.Contains([]string{"oracle", "noop", agentFlagHuman, agentFlagMCP}, f.agent)
 }
 
 // modelGateway makes the endpoints through which agents call their models.
