@@ -42,7 +42,7 @@ web:
 
 eval/batch:            eval/attempt eval/runs testcases internal/stats
 eval/rescore:          eval/runs testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/redact internal/stats
-eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/calllog internal/model/gateway internal/model/replay internal/notebook internal/redact internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol internal/rawjson
+eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/calllog internal/model/conversation internal/model/gateway internal/model/replay internal/notebook internal/redact internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol internal/rawjson
 eval/session:          router kernel agent internal/model internal/model/calllog internal/model/gateway internal/notebook internal/redact internal/trace internal/subprocess internal/sandbox internal/protocol
 eval/runs:             internal/redact
 
@@ -88,6 +88,7 @@ internal/model/wire +http:      internal/model internal/model/endpoint internal/
 internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/wire internal/rawjson internal/model/script
 internal/model/gateway +http:   internal/model internal/model/endpoint internal/model/wire internal/redact
 internal/model/calllog:         internal/model
+internal/model/conversation:    internal/model internal/model/calllog internal/model/wire internal/rawjson
 internal/model/open:            internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
 internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script
 internal/sandbox:

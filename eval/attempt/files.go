@@ -23,8 +23,9 @@ func (a *attempt) writeFinalFiles() error {
 }
 
 // writeConversation writes the messages of the agent's history from the trace to
-// conversation.jsonl, one per line. It also returns, by entry number, the offset in bytes of
-// each trace entry with an output of a cell. It fails if a file cannot be read or written.
+// conversation.jsonl, one per line; if the agent has sent none, those of its calls of models. It also
+// returns, by entry number, the offset in bytes of each trace entry with an output of a cell. It fails
+// if a file cannot be read or written.
 func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	in, err := os.Open(a.filePath("trace.jsonl"))
 	if err != nil {
@@ -38,6 +39,7 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out := bufio.NewWriter(file) // keeps its first error for Flush
 	offsets = map[int64]int64{}
+	calls, hasHistory := callConversation{log: a.log}, false
 	_, err = trace.ReadRecords(in, func(r trace.Record) error {
 		switch {
 		case r.Hop == trace.KernelToServer && r.Type == protocol.TypeCellOutput:
@@ -47,11 +49,17 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 				Entry json.RawMessage `json:"entry"`
 			}
 			if json.Unmarshal(r.Message, &update) == nil && !isNull(update.Entry) {
+				hasHistory = true
 				_, _ = out.Write(append(update.Entry, '\n'))
 			}
+		case !hasHistory:
+			calls.read(r)
 		}
 		return nil
 	})
+	if err == nil && !hasHistory {
+		err = calls.write(out)
+	}
 	return offsets, errors.Join(err, out.Flush())
 }
 

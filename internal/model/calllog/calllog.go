@@ -14,9 +14,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// window is how many requests back a reference may go: an agent may have several conversations
+// Window is how many requests back a reference may go: an agent may have several conversations
 // at the same time.
-const window = 8
+const Window = 8
 
 // Stored is a request as it is stored.
 type Stored struct {
@@ -104,7 +104,7 @@ func (e *Encoder) Encode(call int64, body []byte) Stored {
 	if best != nil {
 		stored = r.without(best, common)
 	}
-	e.recent = append(e.recent[max(0, len(e.recent)-window+1):], r)
+	e.recent = append(e.recent[max(0, len(e.recent)-Window+1):], r)
 	return stored
 }
 
@@ -167,7 +167,7 @@ func (d *Decoder) Decode(call int64, stored Stored) (json.RawMessage, error) {
 		}
 	}
 	if r, ok := parse(call, body); ok {
-		d.recent = append(d.recent[max(0, len(d.recent)-window+1):], r)
+		d.recent = append(d.recent[max(0, len(d.recent)-Window+1):], r)
 	}
 	return body, nil
 }
