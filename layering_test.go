@@ -86,10 +86,10 @@ internal/model/script +http:    internal/model internal/model/endpoint
 internal/model/replay:          internal/model internal/rawjson internal/redact
 internal/model/wire +http:      internal/model internal/model/endpoint internal/rawjson
 internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/wire internal/rawjson internal/model/script
-internal/model/gateway +http:   internal/model internal/model/endpoint internal/model/wire internal/redact
+internal/model/gateway +http:   internal/model internal/model/endpoint internal/model/replay internal/model/wire internal/redact
 internal/model/calllog:         internal/model
 internal/model/conversation:    internal/model internal/model/calllog internal/model/wire internal/rawjson
-internal/model/open:            internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
+internal/model/open +http:      internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
 internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script
 internal/sandbox:
 internal/redact:        internal/rawjson

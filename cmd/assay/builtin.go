@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -17,6 +18,8 @@ import (
 	"assay/agent/builtin/ticks"
 	"assay/agent/builtin/tools"
 	"assay/internal/model"
+	"assay/internal/model/endpoint"
+	"assay/internal/model/gateway"
 	modelopen "assay/internal/model/open"
 	"assay/internal/model/openai"
 	"assay/internal/model/replay"
@@ -35,7 +38,7 @@ type builtinAgentFlags struct {
 }
 
 func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.model, "model", "", "`model` of the built-in agent: anthropic/ID, openai/ID, script:FILE, or replay:FILE (recorded calls)")
+	flags.StringVar(&f.model, "model", "", "`model` of the built-in agent, and of others by the name assay: anthropic/ID, openai/ID, script:FILE, or replay:FILE (recorded calls)")
 	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "model setting `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and for replay: match=strict or match=order (repeatable)")
 	flags.StringVar(&f.strategy, "strategy", "tools", "`strategy` of the built-in agent: "+strings.Join(strategyNames(), ", "))
 	flags.StringVar(&f.name, "name", "Eva", "`name` of the built-in agent")
@@ -43,7 +46,7 @@ func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
 	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "with --strategy blocks: maximum `number` of feedback rounds")
 	flags.StringVar(&f.skillsDir, "skills-dir", "", "with --strategy ticks: `folder` with one folder for each skill (default: no skills)")
 	flags.StringVar(&f.stateDir, "state-dir", "", "with --strategy ticks: `folder` for the agent's state, outside the sandbox (default: state is not kept)")
-	flags.StringVar(&f.record, "record", "", "`file` to record model calls in, one JSON line each, for --model replay:FILE (default: calls are not recorded)")
+	flags.StringVar(&f.record, "record", "", "`file` to record the agent's model calls in, one JSON line each, for --model replay:FILE (default: calls are not recorded)")
 	flags.BoolVar(&f.isPriceUnknown, "price-unknown", false, "the price of the model is not that of its vendor")
 	_ = flags.MarkHidden("price-unknown") // the server sets it; the flag exists
 }
@@ -108,12 +111,20 @@ func (f *builtinAgentFlags) config(p *cli) (builtin.Config, error) {
 		return cfg, err
 	}
 	_, cfg.IsBehindGateway = p.getenv("ASSAY_GATEWAY")
+	if at, isReplay := p.getenv(gateway.ReplayVariable); isReplay && cfg.IsBehindGateway {
+		var now func() time.Time
+		if clock := endpoint.NewReplayClock(at); clock != nil {
+			options.Transport, now = clock, clock.Now
+		}
+		configureReplay(&cfg, now)
+	}
 	cfg.Params, cfg.PriceUnknown = params, f.isPriceUnknown || !cfg.IsBehindGateway && openai.IsThirdParty(f.model, options.BaseURL)
 	if cfg.Model, err = modelopen.Open(f.model, options); err != nil {
 		return cfg, err
 	}
 	if replayer, ok := cfg.Model.(*replay.Replayer); ok {
-		configureReplay(&cfg, replayer)
+		cfg.ModelName = replayer.ModelName()
+		configureReplay(&cfg, replayer.Clock())
 	}
 	return cfg, nil
 }

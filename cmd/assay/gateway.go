@@ -40,17 +40,17 @@ func (f *gatewayFlags) check() error {
 	return nil
 }
 
-// usesGateway reports whether the agent's calls of models go through this process. A recording is played in the
-// process of the built-in agent, and some agents call no model, or not from a process that this one starts.
+// usesGateway reports whether the agent's calls of models go through this process. Some agents call no model, or not
+// from a process that this one starts.
 func (f *kernelAndAgentFlags) usesGateway() bool {
-	isReplay := f.agent == "builtin" && strings.HasPrefix(f.builtin.model, model.PrefixReplay)
-	return f.gateway.mode == "on" && !isReplay && !slices.Contains([]string{"oracle", "noop", agentFlagHuman, agentFlagMCP}, f.agent)
+	return f.gateway.mode == "on" && !slices.Contains([]string{"oracle", "noop", agentFlagHuman, agentFlagMCP}, f.agent)
 }
 
 // modelGateway makes the endpoints through which agents call their models.
 type modelGateway struct {
 	config   gateway.Config // without what differs between the endpoints
 	baseURLs map[string]string
+	files    recordingFiles
 }
 
 // newModelGateway returns the gateway of the flags, or nil if there is none. It fails if the model cannot be
@@ -63,6 +63,9 @@ func (h *kernelAndAgentHost) newModelGateway() (*modelGateway, error) {
 	g := &modelGateway{baseURLs: map[string]string{}}
 	g.config = gateway.Config{
 		Vendors: map[string]gateway.Vendor{}, Slots: gateway.NewSlots(f.gateway.maxCalls), FindCard: g.findCard, Transport: gateway.NewTransport(), Log: h.p.newLogger(),
+	}
+	if err := g.files.open(h.p, f.builtin); err != nil || g.files.isReplay() {
+		return g, err
 	}
 	for _, prefix := range []string{model.PrefixAnthropic, model.PrefixOpenAI} {
 		options, _, err := h.p.modelSettings(prefix+"any", nil)
@@ -141,30 +144,40 @@ func (g *modelGateway) findCard(provider, id string) *model.ModelCard {
 func (g *modelGateway) open(agent gateway.Agent) *gateway.Endpoint {
 	cfg := g.config
 	cfg.Token, cfg.Agent = "assay-"+uuid.NewString(), agent
+	if err := g.files.configure(&cfg); err != nil {
+		endpoint := gateway.New(cfg)
+		endpoint.Refuse(err.Error())
+		return endpoint
+	}
 	return gateway.New(cfg)
 }
 
-// close closes the idle connections to vendors.
-func (g *modelGateway) close() {
+// close closes the idle connections to vendors, and the file of --record.
+func (g *modelGateway) close() error {
 	if g == nil {
-		return
+		return nil
 	}
 	if transport, ok := g.config.Transport.(interface{ CloseIdleConnections() }); ok {
 		transport.CloseIdleConnections()
 	}
+	return g.files.close()
 }
 
 // builtinArguments returns the flags of the built-in agent as arguments for its process. The gateway has the settings
-// of the API, and plays a script.
+// of the API, plays a script or a recording, and records.
 func (g *modelGateway) builtinArguments(f *builtinAgentFlags) []string {
 	behind := *f
 	behind.isPriceUnknown = openai.IsThirdParty(f.model, g.baseURLs[model.ProviderOf(f.model)])
 	behind.modelArgs = slices.DeleteFunc(slices.Clone(f.modelArgs), func(arg string) bool {
 		key, _, _ := strings.Cut(arg, "=")
-		return key == "base_url" || key == "idle_s"
+		return key == "base_url" || key == "idle_s" || key == "match"
 	})
 	behind.modelArgs = append(behind.modelArgs, "idle_s=0") // a call may wait for others
-	if model.ProviderOf(f.model) == "" {
+	behind.record = ""
+	switch {
+	case g.files.isReplay():
+		behind.model, behind.isPriceUnknown = g.files.builtinModel()
+	case model.ProviderOf(f.model) == "":
 		behind.model = model.PrefixAnthropic + gateway.ModelName
 	}
 	return behind.arguments()

@@ -332,6 +332,5 @@ func (h *kernelAndAgentHost) limitOverrides() runs.Limits {
 
 // close stops the pool, and then everything that is still running.
 func (h *kernelAndAgentHost) close() error {
-	h.gateway.close()
-	return errors.Join(h.closePool(), h.supervisor.Close())
+	return errors.Join(h.closePool(), h.supervisor.Close(), h.gateway.close())
 }

@@ -130,16 +130,16 @@ func (f *builtinAgentFlags) startRecording(p *cli, cfg *builtin.Config) (stop fu
 	}
 	name := f.model
 	if cfg.PriceUnknown {
-		name += " elsewhere" // a name without a price, so that a replay has none either
+		name += replay.UnknownPriceSuffix
 	}
 	cfg.Model = normalizer.NewRecordingClient(name, cfg.Model, file)
 	return file.Close, nil
 }
 
-// configureReplay makes an agent repeat recorded calls: with the clock and the prices of
-// the recording, and without waiting.
-func configureReplay(cfg *builtin.Config, replayer *replay.Replayer) {
-	cfg.ModelName, cfg.Clock = replayer.ModelName(), replayer.Clock()
+// configureReplay makes an agent repeat recorded calls: with the clock of the recording, nil if it has none,
+// and without waiting.
+func configureReplay(cfg *builtin.Config, clock func() time.Time) {
+	cfg.Clock = clock
 	cfg.Jitter = func() float64 { return 0 }
 	cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
 		if ctx.Err() != nil {
@@ -149,10 +149,18 @@ func configureReplay(cfg *builtin.Config, replayer *replay.Replayer) {
 	}
 }
 
-// checkModelCalls rejects invalid combinations of the flags about recorded calls.
+// checkModelCalls rejects --record for agents whose calls of models this process does not see.
 func (f *kernelAndAgentFlags) checkModelCalls() error {
-	if f.agent != "builtin" && f.builtin.record != "" {
-		return errors.New("--record is for the built-in agent: Assay does not see the model calls of other agents")
+	switch {
+	case f.builtin.record == "" || f.agent == "builtin":
+		return nil
+	case f.agent == "oracle" || f.agent == "noop":
+		return fmt.Errorf("--record: the agent %s calls no model", f.agent)
+	case f.agent == agentFlagMCP:
+		return errors.New("--record: the calls of an external MCP client do not go through Assay")
+	case f.gateway.mode == "off":
+		return errors.New("--record: with --gateway off only the built-in agent records its calls")
+	default:
+		return f.builtin.checkRecordFlag()
 	}
-	return nil
 }

@@ -28,7 +28,9 @@ func (s *Session) newModelServer() *modelServer {
 		return nil
 	}
 	m := &modelServer{session: s}
-	m.endpoint = s.cfg.OpenModels(gateway.Agent{Limits: s.cfg.ModelLimits, OnEvent: m.record, SilenceDelay: s.cfg.ModelSilenceDelay})
+	m.endpoint = s.cfg.OpenModels(gateway.Agent{
+		Limits: s.cfg.ModelLimits, OnEvent: m.record, SilenceDelay: s.cfg.ModelSilenceDelay, Session: s.cfg.ID, Workdir: s.workdir,
+	})
 	return m
 }
 

@@ -2,6 +2,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ type Client struct {
 // returns an error for a missing key, a key that no header can carry, or a malformed
 // base URL. It does not use the network.
 func New(id string, cfg endpoint.Config) (*Client, error) {
-	return newClient(id, cfg, http.DefaultTransport)
+	return newClient(id, cfg, cmp.Or(cfg.Transport, http.DefaultTransport))
 }
 
 func newClient(id string, cfg endpoint.Config, transport http.RoundTripper) (*Client, error) {

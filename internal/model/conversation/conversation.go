@@ -43,6 +43,7 @@ type Builder struct {
 	requests []request        // the last ones
 	ends     map[int64]*node  // of the requests whose replies have not come, by call
 	drafts   []draft
+	sentBack map[*node]int // drafts of the assistant that came in requests, by their ends, while replies may still come
 	threads  int
 }
 
@@ -113,6 +114,11 @@ func (b *Builder) AddReply(r calllog.Reply, at time.Time) {
 	reply := draft{end: end, isCut: !r.IsComplete, request: request}
 	usage := r.Response.Usage
 	reply.Message = Message{At: at, Role: model.RoleAssistant, Content: r.Response.Content, Usage: &usage}
+	if i, isSentBack := b.sentBack[end]; isSentBack { // the next request was recorded before this reply
+		delete(b.sentBack, end)
+		request.newestReply, b.drafts[i] = i, reply
+		return
+	}
 	b.drafts = append(b.drafts, reply)
 }
 
@@ -120,7 +126,12 @@ func (b *Builder) AddReply(r calllog.Reply, at time.Time) {
 func (b *Builder) addMessages(added []draft, at time.Time) {
 	for _, d := range added {
 		d.At = at
-		b.drafts = append(b.drafts, d)
+		if b.drafts = append(b.drafts, d); d.Role == model.RoleAssistant && len(b.ends) > 0 {
+			if b.sentBack == nil {
+				b.sentBack = map[*node]int{}
+			}
+			b.sentBack[d.end] = len(b.drafts) - 1
+		}
 	}
 }
 

@@ -139,6 +139,15 @@ func TestThreads(t *testing.T) {
 			},
 			[]string{"0 user task", "0 assistant 1", "2 user a title?", "2 assistant Title", "0 user go on", "0 assistant 2", "0 user again", "0 assistant 3"},
 		},
+		"a reply that is noticed after the next request": {
+			func(a *agent) {
+				first := a.ask(body("u task"))
+				second := a.ask(body("u task", "a 1", "u on"))
+				a.answer(first, true, `[{"type":"thinking","thinking":"h"},{"type":"text","text":"1"}]`)
+				a.answer(second, true, text("2"))
+			},
+			[]string{"0 user task", "0 assistant h 1", "0 user on", "0 assistant 2"},
+		},
 		"called again after a broken reply": {
 			func(a *agent) {
 				a.answer(a.ask(body("u task")), false, text("1"))

@@ -25,6 +25,8 @@ type Config struct {
 	// IdleTimeout is how long a call may stay without traffic before it ends with an
 	// [IdleError]. 0 is [DefaultIdleTimeout]; below 0 means no limit.
 	IdleTimeout time.Duration
+
+	Transport http.RoundTripper // nil is http.DefaultTransport
 }
 
 // TurnHeader is the HTTP header that carries [model.Request.Turn] to a scripted server. It is

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/model"
+	"assay/internal/model/replay"
 	"assay/internal/model/wire"
 )
 
@@ -25,6 +27,7 @@ type call struct {
 	envelope wire.Envelope
 	body     []byte
 	reply    Reply
+	answer   *replay.Answer // from the recording; nil: a model has replied
 
 	admittedAt time.Time
 
@@ -139,6 +142,8 @@ func (c *call) run(w *replyWriter, r *http.Request) {
 	e := c.endpoint
 	vendor, hasVendor := e.cfg.Vendors[c.api.Provider()]
 	switch m := e.cfg.Model; {
+	case e.cfg.Replayer != nil:
+		c.replyFromRecording(w, r)
 	case c.envelope.Model != ModelName && hasVendor:
 		c.reply.Model = c.envelope.Model
 		c.forward(w, r, vendor, c.body)
@@ -164,8 +169,9 @@ func (c *call) run(w *replyWriter, r *http.Request) {
 func (c *call) end() {
 	c.stopSilence()
 	if c.reply.Response != nil && c.reply.CostUSD == nil {
-		c.reply.CostUSD = c.endpoint.cfg.FindCard(c.provider(), c.reply.Model).CostUSD(c.reply.Response.Usage)
+		c.reply.CostUSD = c.card().CostUSD(c.reply.Response.Usage)
 	}
+	c.record()
 	c.event(Event{Kind: CallEnded, Reply: &c.reply})
 }
 
@@ -175,6 +181,14 @@ func (c *call) provider() string {
 		return m.Provider
 	}
 	return c.api.Provider()
+}
+
+// card returns the price of the model that was called, or nil if it is not known.
+func (c *call) card() *model.ModelCard {
+	if c.answer != nil {
+		return model.FindModelCard(c.answer.Model)
+	}
+	return c.endpoint.cfg.FindCard(c.provider(), c.reply.Model)
 }
 
 // use returns what the call has used.
@@ -187,7 +201,7 @@ func (c *call) use() Use {
 	if c.reply.IsComplete {
 		used.Calls = 1
 	}
-	if usd := c.endpoint.cfg.FindCard(c.provider(), c.reply.Model).CostUSD(r.Usage); usd != nil {
+	if usd := c.card().CostUSD(r.Usage); usd != nil {
 		used.CostUSD = *usd
 	}
 	return used

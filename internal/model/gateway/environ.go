@@ -10,7 +10,8 @@ import (
 
 // Environ returns the environment of an agent: environ without the keys of models' APIs and where
 // these are, and with the variables by which the SDKs of vendors find an endpoint that listens at this
-// address, HOST:PORT, also if a proxy is set. ASSAY_GATEWAY says that there is one.
+// address, HOST:PORT, also if a proxy is set. ASSAY_GATEWAY says that there is one, and [ReplayVariable]
+// that it plays a recording.
 func (e *Endpoint) Environ(environ []string, address string) []string {
 	noProxy := "127.0.0.1,localhost"
 	kept := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
@@ -20,6 +21,9 @@ func (e *Endpoint) Environ(environ []string, address string) []string {
 		}
 		return isModelVariable(name) || strings.EqualFold(name, "NO_PROXY")
 	})
+	if e.cfg.Replayer != nil {
+		kept = append(kept, ReplayVariable+"="+formatTime(e.cfg.Replayer.Time()))
+	}
 	return append(kept, "NO_PROXY="+noProxy, "no_proxy="+noProxy,
 		"ASSAY_GATEWAY=http://"+address,
 		"ANTHROPIC_BASE_URL=http://"+address,

@@ -27,6 +27,7 @@ import (
 
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
+	"assay/internal/model/replay"
 	"assay/internal/model/wire"
 )
 
@@ -64,6 +65,11 @@ type Config struct {
 	// FindCard returns the price of a provider's model; nil, or its result nil: not known.
 	FindCard func(provider, id string) *model.ModelCard
 
+	// Replayer, if set, answers all calls: nothing is sent to a vendor or to Model.
+	Replayer *replay.Replayer
+
+	Recorder *replay.Recorder // writes all calls that a model or the Replayer has answered; nil: none
+
 	Slots *Slots // shared by all endpoints of a run; nil: no limit on calls in flight
 
 	Agent Agent
@@ -86,6 +92,10 @@ type Agent struct {
 
 	// SilenceDelay is how long nothing of a reply must come until that is an event; 0 is a minute.
 	SilenceDelay time.Duration
+
+	// Session and Workdir are the name of the agent's session and its working folder, which recordings do not
+	// contain.
+	Session, Workdir string
 }
 
 // Vendor is an API of models: where it is, and its key.
@@ -111,7 +121,6 @@ type Model struct {
 // Close it.
 type Endpoint struct {
 	cfg       Config
-	log       *slog.Logger
 	http      *http.Server
 	transport http.RoundTripper
 	calls     atomic.Int64 // that have been made, for their numbers
@@ -125,7 +134,8 @@ type Endpoint struct {
 	ctx    context.Context //nolint:containedctx // ends with the endpoint, and then all its calls
 	cancel context.CancelFunc
 
-	ledger ledger
+	ledger   ledger
+	recorded callQueue
 }
 
 // New returns an endpoint. It uses no network.
@@ -145,7 +155,7 @@ func New(cfg Config) *Endpoint {
 	if cfg.Transport == nil {
 		cfg.Transport = NewTransport()
 	}
-	e := &Endpoint{cfg: cfg, log: cfg.Log, transport: cfg.Transport, ledger: ledger{limits: cfg.Agent.Limits}, writeTimeout: writeTimeout}
+	e := &Endpoint{cfg: cfg, transport: cfg.Transport, ledger: ledger{limits: cfg.Agent.Limits}, writeTimeout: writeTimeout}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.http = &http.Server{
 		Handler: e, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleConnTimeout,

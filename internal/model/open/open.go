@@ -2,6 +2,7 @@
 package open
 
 import (
+	"net/http"
 	"time"
 
 	"assay/internal/model"
@@ -22,6 +23,8 @@ type Options struct {
 	// ends with an [endpoint.IdleError]. 0 is [endpoint.DefaultIdleTimeout]; below 0
 	// means no limit.
 	IdleTimeout time.Duration
+
+	Transport http.RoundTripper // of anthropic/ and openai/; nil is http.DefaultTransport
 
 	Normalizer replay.Normalizer // of replay: the run in which the recording is played
 	MatchMode  replay.MatchMode  // of replay: "" is MatchStrict
@@ -57,5 +60,5 @@ func Open(name string, opts Options) (model.Client, error) {
 }
 
 func (o Options) endpointConfig() endpoint.Config {
-	return endpoint.Config{APIKey: o.APIKey, BaseURL: o.BaseURL, IdleTimeout: o.IdleTimeout}
+	return endpoint.Config{APIKey: o.APIKey, BaseURL: o.BaseURL, IdleTimeout: o.IdleTimeout, Transport: o.Transport}
 }

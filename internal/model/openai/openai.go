@@ -11,6 +11,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -58,7 +59,7 @@ func New(id string, cfg endpoint.Config) (*Client, error) {
 	}
 	return &Client{
 		id: id, key: cfg.APIKey, endpoint: base.JoinPath("chat", "completions").String(), isVendor: vendor,
-		http: endpoint.NewHTTPClient(http.DefaultTransport, cfg.IdleTimeout),
+		http: endpoint.NewHTTPClient(cmp.Or(cfg.Transport, http.DefaultTransport), cfg.IdleTimeout),
 	}, nil
 }
 

@@ -11,14 +11,16 @@ import (
 // comparableRequest is a model request in the form in which a recorded and a new request are
 // compared.
 type comparableRequest struct {
+	api       string // messages, chat or responses
 	raw       []byte // normalized JSON
 	canonical string // raw as canonicalRequestJSON; "" until it is needed
 }
 
-// equal reports whether both requests are the same JSON, apart from the model. It
-// compares bytes first, because equal requests nearly always have equal bytes.
+// equal reports whether both requests are of the same API and the same JSON, apart from the model and
+// from how the reply is streamed. It compares bytes first, because equal requests nearly always have equal
+// bytes.
 func (k *comparableRequest) equal(other *comparableRequest) (bool, error) {
-	if bytes.Equal(k.raw, other.raw) {
+	if k.api == other.api && bytes.Equal(k.raw, other.raw) {
 		return true, nil
 	}
 	for _, key := range []*comparableRequest{k, other} {
@@ -30,18 +32,20 @@ func (k *comparableRequest) equal(other *comparableRequest) (bool, error) {
 			return false, err
 		}
 	}
-	return k.canonical == other.canonical, nil
+	return k.api == other.api && k.canonical == other.canonical, nil
 }
 
-// canonicalRequestJSON returns a request with sorted keys, without white space and without the
-// model, so that equal requests are equal texts. The model is left out because recorded
-// answers may be played to any model.
+// canonicalRequestJSON returns a request with sorted keys, without white space, and without the
+// model and how the reply is streamed, so that equal requests are equal texts. Recorded answers may be
+// played to any model, in one piece or not.
 func canonicalRequestJSON(request []byte) (string, error) {
 	var fields map[string]any
 	if err := decodeKeepingNumbers(request, &fields); err != nil {
 		return "", fmt.Errorf("request: %w", err)
 	}
-	delete(fields, "model")
+	for _, name := range []string{"model", "stream", "stream_options"} {
+		delete(fields, name)
+	}
 	text, err := rawjson.Marshal(fields)
 	return string(text), err
 }

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -93,10 +94,10 @@ func escapeJSON(text string) string {
 	return string(quoted[1 : len(quoted)-1])
 }
 
-// normalizeRequest returns the JSON of a request without secrets, and with placeholders in place
-// of the sandbox's paths and of memory addresses.
-func (r sandboxPathReplacers) normalizeRequest(request []byte) []byte {
-	request = r.redactor.JSON(request)
+// normalizeRequest returns the JSON of a request of an API without secrets, with placeholders in place
+// of the sandbox's paths and of memory addresses, and as [normalizeSentBack] does.
+func (r sandboxPathReplacers) normalizeRequest(api string, request []byte) []byte {
+	request = normalizeSentBack(api, r.redactor.JSON(request))
 	if r.request == nil {
 		return request
 	}
@@ -106,6 +107,16 @@ func (r sandboxPathReplacers) normalizeRequest(request []byte) []byte {
 		}
 		return text
 	})
+}
+
+// normalizeBody returns the body of a request to an API as it is recorded: without white space, and as
+// normalizeRequest does. It returns an error if the body is no JSON.
+func (r sandboxPathReplacers) normalizeBody(api string, body []byte) ([]byte, error) {
+	compact, err := rawjson.Marshal(json.RawMessage(body))
+	if err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	return r.normalizeRequest(api, compact), nil
 }
 
 // normalizeAnswer returns the JSON of a model's answer with placeholders in place of

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"assay/internal/model"
-	"assay/internal/rawjson"
 )
 
 // NewRecordingClient calls [Normalizer.NewRecordingClient] with the zero Normalizer: requests and answers are
@@ -28,18 +26,14 @@ func NewRecordingClient(name string, client model.Client, w io.Writer) model.Cli
 // A call that cannot be recorded returns an error, even if the model replied. The
 // returned client is safe for concurrent use even if w is not. The caller closes w.
 func (n Normalizer) NewRecordingClient(name string, client model.Client, w io.Writer) model.Client {
-	return &recordingClient{normalizer: n, replacers: n.newReplacers(), name: name, client: client, w: w}
+	return &recordingClient{Recorder: n.NewRecorder(w), name: name, client: client}
 }
 
 // recordingClient is the recording client that [Normalizer.NewRecordingClient] returns.
 type recordingClient struct {
-	normalizer Normalizer
-	replacers  sandboxPathReplacers
-	name       string
-	client     model.Client
-
-	mu sync.Mutex // guards w
-	w  io.Writer
+	*Recorder
+	name   string
+	client model.Client
 }
 
 // Complete makes a model call and records it. It returns an error if the call or the
@@ -85,33 +79,10 @@ func (r *recordingClient) writeCall(from answerOrigin, req model.Request, reply 
 	if err != nil {
 		return err
 	}
-	answer, err := r.encodeAnswer(from, reply, failure)
-	if err != nil {
-		return err
-	}
-	line, err := rawjson.Marshal(recordingLineRequest{At: from.endedAt, Session: r.normalizer.Session, Request: r.replacers.normalizeRequest(request)})
-	if err != nil {
-		return err
-	}
-	line = append(append(line[:len(line)-1], ','), answer[1:]...) // joins two objects that are not empty
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_, err = r.w.Write(append(r.normalizer.Redactor.JSON(line), '\n'))
-	return err
-}
-
-// encodeAnswer returns the answer of a call as the JSON of a [recordedAnswer], with
-// placeholders for the sandbox. An answer that was replayed keeps its recorded JSON.
-func (r *recordingClient) encodeAnswer(from answerOrigin, reply *model.Response, failure error) ([]byte, error) {
-	if from.recorded != nil {
-		return rawjson.Marshal(from.recorded)
-	}
-	out := recordedAnswer{Response: reply}
 	if failure != nil {
-		out = recordedAnswer{Error: newRecordedError(failure)}
+		reply = nil
 	}
-	text, err := rawjson.Marshal(out)
-	return r.replacers.normalizeAnswer(text), err
+	return r.write(recordingLineRequest{At: from.endedAt, Request: r.replacers.normalizeRequest(apiMessages, request)}, from, reply, failure)
 }
 
 // recordingLine is the JSON of one line of a recording.
@@ -125,10 +96,13 @@ type recordingLine struct {
 type recordingLineRequest struct {
 	At      string          `json:"at,omitempty"`
 	Session string          `json:"session,omitempty"`
+	API     string          `json:"api,omitempty"`   // of the request; "" is messages
+	Model   string          `json:"model,omitempty"` // "": that of the request
 	Request json.RawMessage `json:"request"`
 }
 
-// recordedAnswer is the second part of a recorded line: either a response or an error.
+// recordedAnswer is the second part of a recorded line: either a response or an error. A server's
+// line may have both: then the response is what came before the error.
 type recordedAnswer struct {
 	Response *model.Response `json:"response,omitempty"`
 	Error    *recordedError  `json:"error,omitempty"`

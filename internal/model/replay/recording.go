@@ -5,6 +5,7 @@ package replay
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,18 +16,23 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"assay/internal/model"
 )
 
-// Recording holds the model calls that [Normalizer.NewRecordingClient] has written. Its file has
-// one JSON object per line:
+// Recording holds the model calls that a [Recorder] or [Normalizer.NewRecordingClient] has written.
+// Its file has one JSON object per line:
 //
 //	at        when the call ended, RFC 3339; absent without a clock
 //	session   the session that made the call; absent without one
-//	request   the body of POST /v1/messages, without the headers and so without the key
-//	response  content, stop_reason, usage
+//	api       the format of the request: messages, chat or responses; absent: messages
+//	model     name of the model; absent: that in the request
+//	request   the body of the HTTP request, without the headers and so without the key
+//	response  content, stop_reason, usage, whatever the API
 //	error     instead of a response: text; refusal, if the API answered with an error,
 //	          with provider, status, type, message, retry_after (s); cause, if it is
-//	          cut_stream or unreachable
+//	          cut_stream or unreachable. With api there may also be the response that came
+//	          before the error
 //
 // The path of the sandbox is written as ${SANDBOX}, and in requests a memory address as
 // ${ADDRESS}. Apart from the time, equal calls give equal lines.
@@ -42,6 +48,8 @@ type recordedCall struct {
 	session string
 	time    time.Time // when the call ended; zero if it is not recorded
 	key     comparableRequest
+
+	isOfServer bool // a Recorder has written the line: its request is as a client sent it
 }
 
 // ReadRecording reads from a file the calls of the Normalizer's session. If there are
@@ -128,14 +136,17 @@ func parseRecordedCall(line []byte) (recordedCall, error) {
 	if dec.More() {
 		return recordedCall{}, errors.New("more than one call on a line")
 	}
-	if c.Response == nil == (c.Error == nil) {
+	if c.Response == nil == (c.Error == nil) && (c.Error == nil || c.API == "") {
 		return recordedCall{}, errors.New("a call has either response or error")
 	}
 	if !bytes.HasPrefix(request, []byte("{")) {
 		return recordedCall{}, errors.New("request: it must be an object")
 	}
-	out := recordedCall{origin: answerOrigin{endedAt: c.At, recorded: &c.recordedAnswer}, session: c.Session, key: comparableRequest{raw: request}}
-	out.origin.modelName = findStringMember(request, "model")
+	out := recordedCall{origin: answerOrigin{endedAt: c.At, recorded: &c.recordedAnswer}, session: c.Session, key: comparableRequest{api: cmp.Or(c.API, apiMessages), raw: request}, isOfServer: c.API != ""}
+	out.origin.modelName = c.Model
+	if c.API == "" {
+		out.origin.modelName = findStringMember(request, "model")
+	}
 	if c.At != "" {
 		var err error
 		if out.time, err = time.Parse(time.RFC3339, c.At); err != nil {
@@ -199,6 +210,30 @@ func (r *Recording) CallsOfModel(name string) *Recording {
 	}
 	return of
 }
+
+// ClientName returns the name of a model with whose client an agent makes requests like the recorded ones,
+// such as openai/gpt-5 for chats. It is empty if the recording does not tell.
+func (r *Recording) ClientName() string {
+	if len(r.calls) == 0 {
+		return ""
+	}
+	first := r.calls[0]
+	id := findStringMember(first.key.raw, "model")
+	switch {
+	case first.isOfServer && first.key.api == apiMessages:
+		return model.PrefixAnthropic + id
+	case first.isOfServer:
+		return model.PrefixOpenAI + id
+	case strings.HasPrefix(id, model.PrefixAnthropic):
+		return strings.TrimSuffix(id, UnknownPriceSuffix)
+	default:
+		return ""
+	}
+}
+
+// UnknownPriceSuffix ends the recorded name of a model whose price is not known although that of a model
+// with the rest of the name is, so that a replay has none either.
+const UnknownPriceSuffix = " elsewhere"
 
 // sessionNames returns the distinct names of the sessions that made the recorded calls.
 func (r *Recording) sessionNames() map[string]bool {

@@ -112,18 +112,20 @@ func (r *Replayer) ModelName() string {
 	return r.recording.calls[0].origin.modelName
 }
 
-// Clock returns a clock that shows the recorded times: when the call that was played
-// last had ended, and before any call was played, when the first one had ended. It
-// returns nil if the recording has no times.
+// Clock returns a clock that shows [Replayer.Time]. It returns nil if the recording has no times.
 func (r *Replayer) Clock() func() time.Time {
-	if len(r.recording.calls) == 0 || r.recording.calls[0].time.IsZero() {
+	if r.Time().IsZero() {
 		return nil
 	}
-	return func() time.Time {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.lastEndedAt
-	}
+	return r.Time
+}
+
+// Time returns when the call that was played last had ended, and before any call was played, when the
+// first one had ended. It is zero if the recording has no times.
+func (r *Replayer) Time() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.lastEndedAt
 }
 
 // Complete answers a model call from the recording. It returns the recorded error if
@@ -145,22 +147,51 @@ func (r *Replayer) playCall(ctx context.Context, req model.Request, onDelta func
 	if err != nil {
 		return from, nil, err
 	}
-	c, err := r.takeMatchingCall(&comparableRequest{raw: r.replacers.normalizeRequest(body)})
+	answer, err := r.Play(apiMessages, body)
 	if err != nil {
 		return from, nil, err
 	}
-	from = c.origin
-	played, err := r.restoreAnswer(*from.recorded)
-	switch {
-	case err != nil:
-		return from, nil, err
-	case played.Error != nil:
-		return from, nil, played.Error.toError()
+	if answer.Err != nil {
+		return answer.origin, nil, answer.Err
 	}
-	for i, b := range played.Response.Content {
+	for i, b := range answer.Response.Content {
 		model.EmitBlockDeltas(onDelta, i, b)
 	}
-	return from, played.Response, nil
+	return answer.origin, answer.Response, nil
+}
+
+// Answer is what a recording answers to a request.
+type Answer struct {
+	// Response is the reply; Err is the recorded error, and then Response may have what came before it.
+	Response *model.Response
+	Err      error
+
+	Model string    // name of the model that replied; "": none did
+	At    time.Time // when the call had ended; zero: it is not recorded
+
+	origin answerOrigin
+}
+
+// Play answers a request, which is the body that an API gets, from the recording. It returns
+// ErrNotRecorded if no call matches.
+func (r *Replayer) Play(api string, body []byte) (*Answer, error) {
+	request, err := r.replacers.normalizeBody(api, body)
+	if err != nil {
+		return nil, err
+	}
+	c, err := r.takeMatchingCall(&comparableRequest{api: api, raw: request})
+	if err != nil {
+		return nil, err
+	}
+	played, err := r.restoreAnswer(*c.origin.recorded)
+	if err != nil {
+		return nil, err
+	}
+	answer := &Answer{Response: played.Response, Model: c.origin.modelName, At: c.time, origin: c.origin}
+	if played.Error != nil {
+		answer.Err = played.Error.toError()
+	}
+	return answer, nil
 }
 
 // restoreAnswer returns a copy of a recorded answer with the path of this run's sandbox
@@ -212,6 +243,9 @@ func (r *Replayer) notRecordedError(next int, key *comparableRequest) error {
 	}
 	if next < 0 {
 		return fmt.Errorf("%s: %w: all of the %d calls in it have been played%s", r.recording.name, ErrNotRecorded, len(calls), note)
+	}
+	if recorded := calls[next].key.api; recorded != key.api {
+		return fmt.Errorf("%s:%d: %w: the next recorded one is of the API %s, this one of %s%s", r.recording.name, calls[next].line, ErrNotRecorded, recorded, key.api, note)
 	}
 	var want, have any
 	if err := errors.Join(decodeKeepingNumbers([]byte(calls[next].key.canonical), &want), decodeKeepingNumbers([]byte(key.canonical), &have)); err != nil {

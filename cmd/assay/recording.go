@@ -1,0 +1,83 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"assay/internal/model"
+	"assay/internal/model/gateway"
+	"assay/internal/model/replay"
+	"assay/internal/redact"
+)
+
+// recordingFiles are the recordings that the gateway plays and writes.
+type recordingFiles struct {
+	played   string           // file of --model replay:FILE; "": none
+	match    replay.MatchMode // of --model-arg
+	contents *replay.Recording
+	written  *os.File // of --record; nil: none
+	redactor *redact.Redactor
+}
+
+// open opens the recordings of the flags. It fails if the one to play has no calls or is malformed, or if the
+// other cannot be written. The caller closes the files.
+func (r *recordingFiles) open(p *cli, f builtinAgentFlags) error {
+	r.redactor = p.redactor
+	if file, isReplay := strings.CutPrefix(f.model, model.PrefixReplay); isReplay {
+		options, _, err := p.modelSettings(f.model, f.modelArgs)
+		if err != nil {
+			return err
+		}
+		r.played, r.match = file, options.MatchMode
+		if r.contents, err = (replay.Normalizer{}).ReadRecording(file); err != nil {
+			return err
+		}
+	}
+	if f.record == "" {
+		return nil
+	}
+	var err error
+	r.written, err = openRecordingFile(f.record)
+	return err
+}
+
+// isReplay reports whether the agents' calls are answered from a recording.
+func (r *recordingFiles) isReplay() bool { return r.played != "" }
+
+// configure makes an endpoint play and record the calls of its agent. It fails if the recording cannot be played to
+// this agent.
+func (r *recordingFiles) configure(cfg *gateway.Config) error {
+	normalizer := replay.Normalizer{Session: cfg.Agent.Session, Sandbox: []string{cfg.Agent.Workdir}, Redactor: r.redactor}
+	if resolved, err := filepath.EvalSymlinks(cfg.Agent.Workdir); err == nil && resolved != cfg.Agent.Workdir {
+		normalizer.Sandbox = append(normalizer.Sandbox, resolved)
+	}
+	if r.written != nil {
+		cfg.Recorder = normalizer.NewRecorder(r.written)
+	}
+	if !r.isReplay() {
+		return nil
+	}
+	recording, err := normalizer.ReadRecording(r.played)
+	if err != nil {
+		return err
+	}
+	cfg.Replayer, err = normalizer.NewReplayer(recording, r.match)
+	return err
+}
+
+// builtinModel returns the name of the model with whose client the built-in agent makes the recorded requests.
+func (r *recordingFiles) builtinModel() (name string, isPriceUnknown bool) {
+	if name = r.contents.ClientName(); name == "" {
+		name = model.PrefixAnthropic + gateway.ModelName
+	}
+	return name, strings.HasSuffix(r.contents.NewReplayer().ModelName(), replay.UnknownPriceSuffix)
+}
+
+// close closes the file of --record.
+func (r *recordingFiles) close() error {
+	if r.written == nil {
+		return nil
+	}
+	return r.written.Close()
+}
