@@ -32,6 +32,12 @@ const attemptLineFields = {
   tamper: 2,
 };
 
+// The file of an agent that has sent no message of its conversation.
+const conversationText =
+  `${JSON.stringify({ type: "anthropic_message", role: "user", content: [{ type: "text", text: "Sum it" }], timestamp: "" })}\n`.repeat(
+    3,
+  );
+
 function serveAttempt(answer: unknown = attemptLineFields) {
   return fakeServer({
     [attemptPath]: () => answer,
@@ -40,6 +46,7 @@ function serveAttempt(answer: unknown = attemptLineFields) {
       next: null,
     }),
     [`${attemptPath}/at`]: () => ({ type: "notebook_state", seq: 1, end: 1, complete: true, cells: [], runs: {} }),
+    [`${attemptPath}/conversation`]: () => new Response(conversationText, { headers: { "Content-Length": "300" } }),
     [`${attemptPath}/files/`]: (url) =>
       new Response(url.pathname.endsWith(".html") ? "<script>alert(1)</script>" : '{"cells": []}', {
         headers: { "Content-Length": "25" },
@@ -191,4 +198,11 @@ test("a missing attempt shows an error", async () => {
   fakeServer({});
   render(<AttemptPage run="r" attempt="a" />);
   expect((await screen.findByRole("alert")).textContent).toContain("not found");
+});
+
+test("the conversation of an agent that has sent none is that of its calls of models", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=conversation");
+  serveAttempt();
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("3 items")).toBeDefined();
 });
