@@ -73,6 +73,7 @@ func (p *poolParent) stop(ctx context.Context) error { return p.proc.Stop(ctx) }
 type poolParentAnswer struct {
 	Type   string             `json:"type"`
 	PID    int                `json:"pid"`
+	First  int                `json:"first"`  // the first process of the kernel's PID namespace; 0: it has none
 	Status syscall.WaitStatus `json:"status"` // as waitpid returns it
 	Error  string             `json:"error"`
 }
@@ -119,16 +120,21 @@ type poolForker struct {
 }
 
 // Spawn makes the parent process fork a kernel with the given socket, stdout and stderr, and
-// returns the kernel's process id. It fails if the parent has died or refuses.
-func (f *poolForker) Spawn(socket, stdout, stderr *os.File) (int, error) {
+// returns the kernel's process id and, if control is not nil, that of the first process of its PID
+// namespace. It fails if the parent has died or refuses.
+func (f *poolForker) Spawn(socket, stdout, stderr, control *os.File) (pid, first int, err error) {
 	environ := map[string]string{}
 	for _, entry := range f.environ {
 		name, value, _ := strings.Cut(entry, "=")
 		environ[name] = value
 	}
 	request := map[string]any{"type": "fork", "folder": f.workdir, "environ": environ, "fence": f.sandbox}
-	answer, err := f.parent.request("forked", request, socket, stdout, stderr)
-	return answer.PID, err
+	files := []*os.File{socket, stdout, stderr}
+	if control != nil {
+		files = append(files, control)
+	}
+	answer, err := f.parent.request("forked", request, files...)
+	return answer.PID, answer.First, err
 }
 
 // Reap makes the parent process wait for the kernel with this process id, which has ended, and

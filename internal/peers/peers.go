@@ -9,8 +9,9 @@
 // The kernel of the operating system knows who connects: a Unix socket has the process id of
 // its peer (SO_PEERCRED), and a TCP socket on this machine the cgroup in which it was made
 // (sock_diag). A child of a server is recognised by its cgroup, whose path has a component
-// assay-PID-…, or, where no cgroups can be made, by its ancestors: there, a process that has
-// detached itself from its parents is not recognised.
+// assay-PID-…, or, where no cgroups can be made, by its ancestors. A process that has detached itself
+// from its parents becomes a child of the first process of its sandbox's PID namespace, which the server has
+// started; where there is none, it is not recognised.
 package peers
 
 import (

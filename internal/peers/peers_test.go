@@ -13,14 +13,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"assay/internal/peers"
+	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 	"assay/internal/subprocess/subprocesstest"
 )
 
 func TestMain(m *testing.M) {
-	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{"dial": dialAndWait, "daemon": startDaemon, "daemon and wait": startDaemonAndWait})
+	subprocesstest.RunTestsOrRole(m, map[string]subprocesstest.Role{"dial": dialAndWait, "daemon": startDaemon, "daemon and wait": startDaemonAndWait, "launch": subprocesstest.RunSandboxLauncher})
 }
 
 // dialAndWait connects to an address, given by network and address, and waits until the
@@ -111,6 +113,29 @@ func TestPeerThatTheServerHasStartedIsAChild(t *testing.T) {
 		peer := acceptPeer(t, peers.ForServer(always), ln)
 		require.Equal(t, peers.Child, peer.Relation, "%s without a cgroup: %s", n.network, peer)
 		require.Equal(t, cmd.Process.Pid, peer.PID)
+	}
+}
+
+// So is one that has left its parents, without a cgroup, if its sandbox has a PID namespace.
+func TestPeerInPIDNamespaceIsAChild(t *testing.T) {
+	t.Parallel()
+	for _, n := range allNetworks() {
+		ln, address := listen(t, n.network, n.address)
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "daemon and wait", n.network, address)
+		plan := sandbox.Plan{Namespaces: unix.CLONE_NEWNS | unix.CLONE_NEWUSER, PIDNamespace: true}
+		namespace, err := plan.Start(cmd, []string{os.Args[0], "launch"})
+		require.NoError(t, err)
+		if namespace == nil {
+			require.Error(t, cmd.Wait())
+			t.Skip("no PID namespace can be made here")
+		}
+		require.NoError(t, cmd.Wait())
+		peer := acceptPeer(t, peers.ForServer(always), ln)
+		require.Equal(t, peers.Child, peer.Relation, "%s %s", n.network, peer)
+		namespace.Kill()
+		_, err = syscall.Wait4(namespace.ProcessID, nil, 0, nil)
+		require.NoError(t, err)
+		require.NoError(t, namespace.Remove())
 	}
 }
 

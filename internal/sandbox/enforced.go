@@ -37,7 +37,7 @@ func (m Machine) Enforceable(r Rules) map[string]bool {
 		EnforcesCapabilities: true,
 		EnforcesEnvironment:  m.LandlockVersion >= 1 || m.IsRoot && m.canDropBounding, // root without capabilities cannot look into root with them
 		EnforcesSharedMemory: m.MountNamespaces,
-		EnforcesProcessList:  m.MountNamespaces && m.HiddenProcesses && m.LandlockVersion >= 1,
+		EnforcesProcessList:  m.MountNamespaces && (m.HiddenProcesses && m.LandlockVersion >= 1 || m.PIDNamespaces && m.needsUserNamespace),
 	}
 	switch r.Network {
 	case NetworkOff:
@@ -80,7 +80,7 @@ func DescribeUnenforced(enforced map[string]bool) []string {
 		{EnforcesSignals, "code can signal your other processes: Linux is older than 6.12, or has no Landlock or no seccomp"},
 		{EnforcesEnvironment, "code can read the server's environment with its keys: this Linux has no Landlock"},
 		{EnforcesAttributes, "code can change the modes and times of your files outside its sandbox: there is no right to make namespaces, or Linux is older than 5.12"},
-		{EnforcesProcessList, "code can see which processes run, with their command lines: only root can hide them, on Linux 5.8 or newer with Landlock"},
+		{EnforcesProcessList, "code can see which processes run, with their command lines: there is no right to make PID namespaces or, for root, Linux is older than 5.8 or has no Landlock"},
 		{EnforcesSharedMemory, "sandboxes share /dev/shm: there is no right to make namespaces"},
 		{EnforcesTotalMemory, "several processes can use all memory together: there is no memory cgroup that we may write"},
 		{EnforcesProcesses, "the number of processes is not limited: there is no pids cgroup that we may write, and other limits do not bind root"},

@@ -16,10 +16,10 @@ import (
 )
 
 // Exec applies a sandbox plan, given as the JSON of a [Plan], to this process and then
-// replaces it with the command argv and the environment env. It returns only if that
-// failed; the caller must then report the error and exit, since the process may be
-// partly confined. With an empty argv it applies the plan and returns nil, which shows
-// that the plan works.
+// replaces it with the command argv and the environment env. If it returns, the caller must
+// report the error and exit, since the process may be partly confined. It returns nil
+// with an empty argv, which shows that the plan works, and if the plan has a PIDControl: the command then
+// runs in another process.
 func Exec(plan string, argv, env []string) error {
 	decoder := json.NewDecoder(strings.NewReader(plan))
 	decoder.DisallowUnknownFields()
@@ -41,8 +41,17 @@ func Exec(plan string, argv, env []string) error {
 	if err := p.confineThread(); err != nil {
 		return fmt.Errorf("sandbox: %w", err)
 	}
-	if len(argv) == 0 {
+	if p.PIDControl != 0 && len(argv) > 0 {
+		if err := p.startProgram(path, argv, env); err != nil {
+			return fmt.Errorf("sandbox: %w", err)
+		}
 		return nil
+	}
+	if err := p.restrictCalls(); err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	if len(argv) == 0 {
+		return p.reportNoProgram()
 	}
 	if err := syscall.Exec(path, argv, env); err != nil {
 		return fmt.Errorf("sandbox: execute %s: %w", path, err)
@@ -50,8 +59,8 @@ func Exec(plan string, argv, env []string) error {
 	return nil
 }
 
-// confineThread applies the sandbox plan to the calling thread. The Python kernel's
-// sandbox module takes the same steps, and refuses a plan with a Listener. An error leaves
+// confineThread applies the sandbox plan to the calling thread, except for what restrictCalls does. The
+// Python kernel's sandbox module takes the same steps, and refuses a plan with a Listener. An error leaves
 // the thread partly confined.
 func (p Plan) confineThread() error {
 	if err := p.enterNamespaces(); err != nil {
@@ -75,6 +84,11 @@ func (p Plan) confineThread() error {
 	}
 	// A file that grows too large is then an error, as it always is in Python.
 	signal.Ignore(syscall.SIGXFSZ)
+	return nil
+}
+
+// restrictCalls installs the seccomp filter for the calling thread, and sets the limits of this process.
+func (p Plan) restrictCalls() error {
 	if err := installSeccompFilter(p.SeccompFilter); err != nil {
 		return err
 	}
@@ -103,10 +117,8 @@ func (p Plan) enterNamespaces() error {
 	if err := makeReadOnlyExcept(p.WritablePaths); err != nil {
 		return err
 	}
-	for _, mount := range p.Mounts {
-		if err := mount.make(); err != nil {
-			return fmt.Errorf("mount %s: %w", mount.Target, err)
-		}
+	if err := p.makeMounts(); err != nil {
+		return err
 	}
 	// The current folder is still the one below the new mounts. Another one stays read-only.
 	if folder, err := unix.Getwd(); err == nil && slices.Contains(p.WritablePaths, folder) {
@@ -120,13 +132,37 @@ func (p Plan) enterNamespaces() error {
 	return nil
 }
 
+// makeMounts makes the plan's mounts. If it has a PIDControl, the PID namespace with its /proc comes between those for
+// which this process needs its own /proc and those that hide files of /proc, after which Linux would refuse it.
+func (p Plan) makeMounts() error {
+	mountAll := func(mounts []Mount) error {
+		for _, mount := range mounts {
+			if err := mount.make(); err != nil {
+				return fmt.Errorf("mount %s: %w", mount.Target, err)
+			}
+		}
+		return nil
+	}
+	if p.PIDControl == 0 {
+		return mountAll(p.Mounts)
+	}
+	hiding := slices.IndexFunc(append(slices.Clone(p.Mounts), Mount{Source: os.DevNull}), func(m Mount) bool { return m.Source != "" })
+	if err := mountAll(p.Mounts[:hiding]); err != nil {
+		return err
+	}
+	if err := p.enterPIDNamespace(); err != nil {
+		return err
+	}
+	return mountAll(p.Mounts[hiding:])
+}
+
 func (m Mount) make() error {
 	if m.Source != "" {
 		return unix.Mount(m.Source, m.Target, "", unix.MS_BIND, "")
 	}
 	flags := uintptr(unix.MS_NOSUID)
 	if m.ReadOnly {
-		flags |= unix.MS_RDONLY | unix.MS_NODEV | unix.MS_NOEXEC
+		flags |= readOnlyFileFlags
 	}
 	if len(m.Kept) > 0 {
 		return m.makeAroundKept(flags)
@@ -247,13 +283,22 @@ func dropCapabilities(boundingCount int) error {
 // lowerLimits sets the soft and the hard limit of this process to the resource limit,
 // or to the present hard limit if that is lower.
 func (l Rlimit) lowerLimits() error {
-	var now unix.Rlimit
-	if err := unix.Getrlimit(l.Resource, &now); err != nil {
-		return fmt.Errorf("read limit %d: %w", l.Resource, err)
+	value, err := l.lowered()
+	if err != nil {
+		return err
 	}
-	value := min(l.Value, now.Max)
-	if err := unix.Setrlimit(l.Resource, &unix.Rlimit{Cur: value, Max: value}); err != nil {
+	if err := unix.Setrlimit(l.Resource, &value); err != nil {
 		return fmt.Errorf("set limit %d: %w", l.Resource, err)
 	}
 	return nil
+}
+
+// lowered returns the values that lowerLimits sets.
+func (l Rlimit) lowered() (unix.Rlimit, error) {
+	var now unix.Rlimit
+	if err := unix.Getrlimit(l.Resource, &now); err != nil {
+		return now, fmt.Errorf("read limit %d: %w", l.Resource, err)
+	}
+	value := min(l.Value, now.Max)
+	return unix.Rlimit{Cur: value, Max: value}, nil
 }

@@ -55,6 +55,9 @@ func serveSandboxRequest(in io.Reader, out io.Writer) error {
 	defer cancel()
 	machine := sandbox.ProbeMachine(ctx, launcher)
 	machine.NetworkNamespaces = machine.NetworkNamespaces && !o.SharesNetwork
+	if o.PythonLauncher != nil {
+		machine.PIDNamespaces = false // the kernel pool makes them, see package kernel
+	}
 	plan, err := machine.Plan(o.Rules)
 	if err != nil {
 		return err
@@ -63,12 +66,9 @@ func serveSandboxRequest(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cmd, err := o.newCommand(ctx, plan, launcher)
-	if err != nil {
-		return err
-	}
+	cmd := exec.CommandContext(ctx, o.Argv[0])
 	cmd.ExtraFiles = launcherEnd
-	answer, err := o.runCommand(cmd, serve)
+	answer, err := o.runCommand(cmd, plan, launcher, serve)
 	if err != nil {
 		return err
 	}
@@ -76,47 +76,45 @@ func serveSandboxRequest(in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(answer)
 }
 
-// newCommand returns the command that starts Argv in the sandbox with the launcher that
-// the request names.
-func (o sandboxRequest) newCommand(ctx context.Context, plan sandbox.Plan, launcher []string) (*exec.Cmd, error) {
-	attr := &syscall.SysProcAttr{Setpgid: true}
-	argv, err := plan.LauncherCommand(launcher, o.Argv)
+// start starts Argv in the sandbox with the launcher that the request names. The namespace is nil if it has none.
+func (o sandboxRequest) start(cmd *exec.Cmd, plan sandbox.Plan, launcher []string) (*sandbox.PIDNamespace, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Dir, cmd.WaitDelay = o.Rules.Workdir, time.Second
+	cmd.Env = append(o.Env, fmt.Sprintf("SERVER=%d", os.Getpid()))
+	if o.PythonLauncher == nil {
+		cmd.Args = o.Argv
+		return plan.Start(cmd, launcher)
+	}
+	text, err := json.Marshal(plan)
 	if err != nil {
 		return nil, err
 	}
-	if o.PythonLauncher == nil {
-		plan.SetProcAttr(attr)
-	} else {
-		text, err := json.Marshal(plan)
-		if err != nil {
-			return nil, err
-		}
-		argv = append(append(o.PythonLauncher, string(text)), o.Argv...)
-	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.SysProcAttr = attr
-	cmd.Dir = o.Rules.Workdir
-	cmd.Env = append(o.Env, fmt.Sprintf("SERVER=%d", os.Getpid()))
-	cmd.WaitDelay = time.Second
-	return cmd, nil
+	cmd.Err = nil // Argv[0] is only found in PATH of Env
+	cmd.Path, cmd.Args = o.PythonLauncher[0], append(append(o.PythonLauncher, string(text)), o.Argv...)
+	return nil, cmd.Start()
 }
 
-// runCommand runs a sandboxed command. The command begins when it reads a line on its
+// runCommand runs Argv in the sandbox by cmd. It begins when it reads a line on its
 // standard input, so that it is already under the limit of processes by then. serve is called
 // before, and its result at the end.
-func (o sandboxRequest) runCommand(cmd *exec.Cmd, serve func() (end func() error, err error)) (sandboxResponse, error) {
+func (o sandboxRequest) runCommand(cmd *exec.Cmd, plan sandbox.Plan, launcher []string, serve func() (end func() error, err error)) (sandboxResponse, error) {
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	start, err := cmd.StdinPipe()
 	if err != nil {
 		return sandboxResponse{}, err
 	}
-	if err := cmd.Start(); err != nil {
+	namespace, err := o.start(cmd, plan, launcher)
+	if err != nil {
 		return sandboxResponse{}, err
 	}
 	end, err := serve()
 	if err != nil {
 		return sandboxResponse{}, err
+	}
+	program := cmd.Process.Pid
+	if namespace != nil {
+		program = namespace.ProcessID
 	}
 	remove := func() error { return nil }
 	if o.UsePidsCgroup {
@@ -125,15 +123,27 @@ func (o sandboxRequest) runCommand(cmd *exec.Cmd, serve func() (end func() error
 			return sandboxResponse{}, err
 		}
 		remove = pids.Remove
-		if err := pids.AddProcess(cmd.Process.Pid); err != nil {
+		if err := pids.AddProcess(program); err != nil {
 			return sandboxResponse{}, err
 		}
 	}
 	_, _ = io.WriteString(start, "begin\n") // fails if it has ended already
 	_ = start.Close()
-	err = cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	answer := sandboxResponse{Stdout: out.String(), Stderr: strings.TrimSpace(errs.String())}
+	status := ""
+	if namespace != nil {
+		var ended syscall.WaitStatus
+		if _, err := syscall.Wait4(program, &ended, 0, nil); err != nil {
+			return sandboxResponse{}, err
+		}
+		if status = fmt.Sprintf("exit status %d", ended.ExitStatus()); ended.Signaled() {
+			status = "signal: " + ended.Signal().String()
+		}
+		status = strings.TrimSuffix(status, "exit status 0")
+		err = namespace.Remove()
+	}
+	err = errors.Join(err, cmd.Wait())
+	_ = syscall.Kill(-program, syscall.SIGKILL)
+	answer := sandboxResponse{Stdout: out.String(), Stderr: strings.TrimSpace(errs.String()), ExitStatus: status}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		answer.ExitStatus, err = exit.Error(), nil
 	}

@@ -144,9 +144,9 @@ func syscallNumbers() map[string]int {
 var hiddenProcess = regexp.MustCompile(`^FileNotFoundError: .*: '/proc/\d+/`)
 
 // isAccessRefused reports whether an outcome is EACCES, EPERM or EROFS, or EXDEV, the error of
-// moving or linking a file across the sandbox's border, or that of a process that is hidden.
+// moving or linking a file across the sandbox's border, or that of a process that is hidden or in another PID namespace.
 func isAccessRefused(outcome string) bool {
-	return hiddenProcess.MatchString(outcome) || strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]") || strings.HasPrefix(outcome, "OSError: [Errno 30]")
+	return hiddenProcess.MatchString(outcome) || strings.HasPrefix(outcome, "ProcessLookupError: ") || strings.HasPrefix(outcome, "PermissionError: ") || strings.HasPrefix(outcome, "OSError: [Errno 18]") || strings.HasPrefix(outcome, "OSError: [Errno 30]")
 }
 
 // requireSnippetsSucceed runs pieces of Python code in a sandbox and requires that each

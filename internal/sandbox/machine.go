@@ -2,11 +2,11 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
@@ -21,6 +21,7 @@ type Machine struct {
 	ReadOnlyMounts    bool // in its own mounts, it can see all others as read-only (Linux 5.12)
 	NetworkNamespaces bool // a process can have its own network
 	HiddenProcesses   bool // in its own mounts, it can see its own processes only (root, Linux 5.8)
+	PIDNamespaces     bool // [Plan.Start] can put a program into a PID namespace (not as root; Linux 5.9)
 	PidsCgroups       bool // [NewPidsLimit] works
 	MemoryCgroups     bool // [NewMemoryLimit] works
 	IsRoot            bool // this user is root; RLIMIT_NPROC does not apply to root
@@ -78,6 +79,9 @@ func (m Machine) probeFeaturesSeparately(ctx context.Context, launcher []string)
 	m.ReadOnlyMounts = m.MountNamespaces && works(func(n *Machine) {
 		n.MountNamespaces, n.ReadOnlyMounts, n.needsUserNamespace = true, true, m.needsUserNamespace
 	})
+	m.PIDNamespaces = m.MountNamespaces && m.needsUserNamespace && works(func(n *Machine) {
+		n.MountNamespaces, n.PIDNamespaces, n.needsUserNamespace = true, true, true
+	})
 	m.HiddenProcesses = m.MountNamespaces && m.IsRoot && works(func(n *Machine) {
 		n.MountNamespaces, n.HiddenProcesses, n.needsUserNamespace = true, true, m.needsUserNamespace
 	})
@@ -91,14 +95,17 @@ func (m Machine) canLauncherApplyAllFeatures(ctx context.Context, launcher []str
 	if err != nil {
 		return false
 	}
-	argv, err := plan.LauncherCommand(launcher, nil)
+	cmd := exec.CommandContext(ctx, "")
+	cmd.Args = nil
+	namespace, err := plan.Start(cmd, launcher)
 	if err != nil {
 		return false
 	}
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	plan.SetProcAttr(cmd.SysProcAttr)
-	return cmd.Run() == nil
+	err = cmd.Wait()
+	if namespace != nil {
+		err = errors.Join(err, namespace.Remove())
+	}
+	return err == nil && (namespace != nil) == plan.PIDNamespace
 }
 
 // countCapabilities returns how many capabilities this Linux has, or 0 if /proc does

@@ -27,6 +27,14 @@ type Plan struct {
 
 	Listener *Listener `json:"listener"` // opened in the network namespace; nil: none. Only [Exec] can do that
 
+	// PIDNamespace says that [Plan.Start] puts the program into a PID namespace, with a /proc that shows only its
+	// processes. Other ways of starting a program do not.
+	PIDNamespace bool `json:"-"`
+
+	// PIDControl is set by [Plan.Start] for a PID namespace: the launcher's descriptor of the control socket. The next
+	// one is that of the report. 0: no PID namespace.
+	PIDControl int `json:"pid_control"`
+
 	Landlock *LandlockRules `json:"landlock"` // nil: no Landlock
 
 	// DroppedCapabilities is how many capabilities, counted from number 0, are dropped
@@ -89,6 +97,7 @@ func (m Machine) Plan(r Rules) (Plan, error) {
 			p.Listener = &Listener{Port: r.ListenerPort}
 		}
 	}
+	p.PIDNamespace = m.PIDNamespaces && m.MountNamespaces && m.needsUserNamespace
 	if m.needsUserNamespace && p.Namespaces != 0 {
 		p.Namespaces |= unix.CLONE_NEWUSER
 		p.DroppedCapabilities = m.capabilityCount
@@ -151,7 +160,7 @@ func (m Machine) newPrivateMounts(r Rules) []Mount {
 		Mount{Type: "devpts", Target: "/dev/pts", Options: "newinstance,ptmxmode=0666,mode=0620"},
 	)
 	if m.HiddenProcesses {
-		mounts = append(mounts, Mount{Type: "proc", Target: "/proc", Options: "hidepid=ptraceable", ReadOnly: true})
+		mounts = append(mounts, Mount{Type: "proc", Target: "/proc", Options: hiddenProcOptions, ReadOnly: true})
 	}
 	for _, name := range machineWideFiles() {
 		if path := filepath.Join("/proc", name); !isMissing(path) {
@@ -160,6 +169,13 @@ func (m Machine) newPrivateMounts(r Rules) []Mount {
 	}
 	return mounts
 }
+
+// How a /proc of a sandbox is mounted that shows only processes that it may trace.
+const (
+	hiddenProcOptions = "hidepid=ptraceable"
+	hiddenProcFlags   = readOnlyFileFlags | unix.MS_NOSUID
+	readOnlyFileFlags = unix.MS_RDONLY | unix.MS_NODEV | unix.MS_NOEXEC
+)
 
 // pathsBelow returns the existing paths of the rules that are below a folder; isAll is true if the folder itself is one.
 func (r Rules) pathsBelow(folder string) (paths []string, isAll bool) {
@@ -201,10 +217,13 @@ func (m Machine) rlimits(r Rules) []Rlimit {
 }
 
 // countOtherProcesses returns how many processes outside the sandbox count against its
-// RLIMIT_NPROC: none in a user namespace; without one, all of the user's, estimated as
+// RLIMIT_NPROC: the first process of a PID namespace in a user namespace; without one, all of the user's, estimated as
 // all processes of the system.
 func (m Machine) countOtherProcesses() int64 {
 	var info unix.Sysinfo_t
+	if m.PIDNamespaces && m.needsUserNamespace && m.MountNamespaces {
+		return 1
+	}
 	if m.needsUserNamespace && m.MountNamespaces || unix.Sysinfo(&info) != nil {
 		return 0
 	}

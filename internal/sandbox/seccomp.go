@@ -290,11 +290,26 @@ func (p *bpfProgram) resolveJump(at int, distance uint8) uint8 {
 // installSeccompFilter makes the Linux kernel run a seccomp program at each system call
 // of the calling thread. It does nothing if the program is empty.
 func installSeccompFilter(program []byte) error {
+	described, err := seccompProgram(program)
+	if described == nil || err != nil {
+		return err
+	}
+	//nolint:gosec // the kernel wants an address
+	err = unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(described)), 0, 0)
+	runtime.KeepAlive(described)
+	if err != nil {
+		return fmt.Errorf("install the seccomp filter: %w", err)
+	}
+	return nil
+}
+
+// seccompProgram returns a seccomp program as the operating system's kernel wants it, or nil if it is empty.
+func seccompProgram(program []byte) (*unix.SockFprog, error) {
 	if len(program) == 0 {
-		return nil
+		return nil, nil //nolint:nilnil // there is none to install
 	}
 	if len(program)%bpfInstructionBytes != 0 || len(program) > bpfInstructionBytes*unix.BPF_MAXINSNS {
-		return fmt.Errorf("install the seccomp filter: %d bytes are no program", len(program))
+		return nil, fmt.Errorf("install the seccomp filter: %d bytes are no program", len(program))
 	}
 	var filters []unix.SockFilter
 	for i := range slices.Chunk(program, bpfInstructionBytes) {
@@ -302,12 +317,5 @@ func installSeccompFilter(program []byte) error {
 			Code: binary.NativeEndian.Uint16(i), Jt: i[2], Jf: i[3], K: binary.NativeEndian.Uint32(i[4:]),
 		})
 	}
-	described := unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]} //nolint:gosec // no more than BPF_MAXINSNS
-	//nolint:gosec // the kernel wants an address
-	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&described)), 0, 0)
-	runtime.KeepAlive(filters)
-	if err != nil {
-		return fmt.Errorf("install the seccomp filter: %w", err)
-	}
-	return nil
+	return &unix.SockFprog{Len: uint16(len(filters)), Filter: &filters[0]}, nil //nolint:gosec // no more than BPF_MAXINSNS
 }

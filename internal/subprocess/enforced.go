@@ -17,7 +17,8 @@ const (
 	// EnforcesCgroupKill: the same, also for a process that has left the group.
 	EnforcesCgroupKill = "cgroup_kill"
 	// EnforcesNamespaceKill: the same, where there is no such cgroup, for a process in a sandbox
-	// that has a mount namespace.
+	// that has a PID namespace. In one that has only a mount namespace, most processes are found by that, but one
+	// that starts another and ends all the time can evade it.
 	EnforcesNamespaceKill = "namespace_kill"
 )
 
@@ -30,7 +31,7 @@ func (s *Supervisor) Enforceable() map[string]bool {
 
 // Enforced returns what was in fact enforced for this process: the keys
 // EnforcesProcessGroup and EnforcesCgroupKill; if it runs in a sandbox and cgroups do not
-// work, EnforcesNamespaceKill, which is false until it is ready; if it runs in a sandbox, the keys of
+// work, EnforcesNamespaceKill; if it runs in a sandbox, the keys of
 // package sandbox, false for what its plan could not enforce on this machine; and
 // sandbox.EnforcesProcesses and sandbox.EnforcesTotalMemory if the limits of [Spec] were set. It may be called at any
 // time; a value changes from true to false if killing the cgroup turns out to fail. The

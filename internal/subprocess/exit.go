@@ -100,15 +100,18 @@ type Forker interface {
 	// Spawn starts a process that has these files as its socket, stdout and stderr and
 	// leads a process group. The process must not run untrusted code before it is asked
 	// to over the socket, because it is put into its cgroup only after Spawn returns.
-	Spawn(socket, stdout, stderr *os.File) (pid int, err error)
+	//
+	// If control is not nil, the process gets a PID namespace, whose first process has the id first and gets control:
+	// see [sandbox.PIDNamespace].
+	Spawn(socket, stdout, stderr, control *os.File) (pid, first int, err error)
 
 	// Reap has the parent wait for a process that has ended, and returns its status.
-	// It is called once for each process. An error means that the status is lost.
+	// It is called once for each process, also for the first one of a PID namespace. An error means that the status is lost.
 	Reap(pid int) (syscall.WaitStatus, error)
 }
 
 // processHandle identifies a [Process] to the operating system and reaps it. It has one
-// type for children of the server and one for forked processes.
+// type for commands, one for programs in a PID namespace and one for forked processes.
 type processHandle interface {
 	pid() int
 
@@ -129,6 +132,23 @@ func (e childHandle) reap() ExitState {
 		return ExitState{Code: -1, StatusUnknown: true}
 	}
 	return newExitState(status)
+}
+
+// clonedHandle is the processHandle of a child of the server that its sandbox's launcher has started.
+type clonedHandle struct{ processID int }
+
+func (c clonedHandle) pid() int { return c.processID }
+
+func (c clonedHandle) reap() ExitState {
+	for {
+		var status syscall.WaitStatus
+		switch _, err := syscall.Wait4(c.processID, &status, 0, nil); {
+		case err == nil:
+			return newExitState(status)
+		case !errors.Is(err, syscall.EINTR):
+			return ExitState{Code: -1, StatusUnknown: true}
+		}
+	}
 }
 
 // forkedHandle is the processHandle of a process that another subprocess has forked.

@@ -30,23 +30,24 @@ type forkingParent struct {
 	answers *bufio.Scanner
 }
 
-func (f *forkingParent) Spawn(socket, stdout, stderr *os.File) (pid int, err error) {
+func (f *forkingParent) Spawn(socket, stdout, stderr, _ *os.File) (pid, first int, err error) {
 	f.command = exec.Command(os.Args[0])
 	f.command.Env = append(os.Environ(), roleEnvVar+"=forking parent")
 	f.command.ExtraFiles = []*os.File{socket, stdout, stderr}
 	f.command.Stderr = os.Stderr
 	if f.input, err = f.command.StdinPipe(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	answers, err := f.command.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	f.answers = bufio.NewScanner(answers)
 	if err := f.command.Start(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	return f.readNumber()
+	pid, err = f.readNumber()
+	return pid, 0, err
 }
 
 func (f *forkingParent) Reap(int) (syscall.WaitStatus, error) {

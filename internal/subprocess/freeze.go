@@ -13,11 +13,14 @@ import (
 const freezeTimeout = 2 * time.Second
 
 // Freeze keeps the process, and everything that it has started, from running until thaw is called. It
-// returns when they are frozen, or after 2 s. Without a cgroup of version 2 they are stopped by signals: the
-// process group, and those that its namespace or its limits show. A
+// returns when they are frozen, or after 2 s. Without a cgroup of version 2 they are stopped by signals: by the first
+// process of its PID namespace, or else the process group, and those that its namespace or its limits show. A
 // frozen process can be killed and stopped. Calls must not overlap.
 func (p *Process) Freeze() (thaw func()) {
 	if p.cgroupDir == "" || setCgroupFrozen(p.cgroupDir, true) != nil {
+		if p.pidNamespace != nil && p.pidNamespace.SetFrozen(true) == nil {
+			return func() { _ = p.pidNamespace.SetFrozen(false) } // it fails if the namespace has been removed
+		}
 		return p.freezeBySignals()
 	}
 	ticker := time.NewTicker(time.Millisecond)

@@ -58,6 +58,8 @@ func playRole(role string) int {
 		return playRemoveTree(os.Args[len(os.Args)-1])
 	case "forking parent":
 		return playForkingParent()
+	case "server with a PID namespace":
+		return playServerWithPIDNamespace()
 	case "server without pidfd":
 		return playServerWithoutPidfd()
 	}
@@ -130,6 +132,12 @@ func playRole(role string) int {
 		select {}
 	case "floods":
 		writeFlood()
+		ready()
+		return playEcho(conn)
+	case "evades":
+		if err := exec.Command("python3", "-c", evade, os.Getenv(lockEnvVar)).Run(); err != nil {
+			return 104
+		}
 		ready()
 		return playEcho(conn)
 	case "leaves processes":

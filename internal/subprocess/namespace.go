@@ -35,19 +35,23 @@ func openSeparateNamespace(pid int) (*mountNamespace, error) {
 	return &mountNamespace{file, name}, nil
 }
 
-// kill sends SIGKILL to the processes in the namespace until there are none, for at most 2 s, and closes
-// it.
+// emptyPasses is how often in a row no process may be found in a namespace before it counts as empty.
+const emptyPasses = 3
+
+// kill sends SIGKILL to the processes in the namespace until none is found in three passes, for at most 2 s, and closes
+// it. A process that starts another and ends all the time can evade it.
 func (n *mountNamespace) kill() {
 	defer n.close()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(cgroupRemoveTimeout); time.Now().Before(deadline); <-tick.C {
+	empty := 0
+	for deadline := time.Now().Add(cgroupRemoveTimeout); empty < emptyPasses && time.Now().Before(deadline); <-tick.C {
 		pids := n.processes()
 		for _, pid := range pids {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has ended
 		}
-		if len(pids) == 0 {
-			return
+		if empty++; len(pids) > 0 {
+			empty = 0
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestStopKillsNamespace(t *testing.T) {
 			require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false, "namespace_kill": false}, p.Enforced())
 			_, err := p.AwaitReady(t.Context(), testWaitTimeout)
 			require.NoError(t, err)
-			require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false, "namespace_kill": true}, p.Enforced())
+			require.False(t, p.Enforced()["namespace_kill"], "a process that starts others all the time can evade it")
 			p.DrainOutput()
 			inside, outside := parseTwoNumbers(t, p.LastOutput())
 			if how == "died" {

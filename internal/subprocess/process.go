@@ -41,6 +41,8 @@ type Process struct {
 	output      *outputReader
 	onForbidden func(what string) // Spec.OnForbidden; may be nil
 
+	pidNamespace *sandbox.PIDNamespace // kills all that the process has started; nil: none
+
 	cgroupDir   string               // its cgroup (version 2); empty: none
 	pidsLimit   *sandbox.CgroupLimit // nil: no cgroup limits its number of processes
 	memoryLimit *sandbox.CgroupLimit // nil: no cgroup limits its memory
@@ -126,7 +128,7 @@ func (p *Process) trackNamespace() {
 		return // Enforced says so
 	}
 	p.mu.Lock()
-	p.namespace, p.enforced[EnforcesNamespaceKill] = namespace, true
+	p.namespace = namespace
 	p.mu.Unlock()
 	p.supervisor.notifyCleanupHelper(noteNamespace, p.PID())
 }
@@ -191,7 +193,7 @@ func (p *Process) explainError(err error) error {
 }
 
 // signalGroup sends a signal to the process group, and if it is SIGKILL also to the
-// cgroup. It does nothing if the process was reaped.
+// PID namespace and the cgroup. It does nothing if the process was reaped.
 func (p *Process) signalGroup(sig syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,6 +209,9 @@ func (p *Process) signalGroupLocked(sig syscall.Signal) {
 	}
 	if p.killedAt.IsZero() {
 		p.killedAt = time.Now()
+	}
+	if p.pidNamespace != nil {
+		p.pidNamespace.Kill()
 	}
 	if p.cgroupDir == "" {
 		return
@@ -253,6 +258,9 @@ func (p *Process) stopAndCleanUp(ctx context.Context) error {
 	}
 	p.signalGroup(syscall.SIGKILL)
 	<-p.exited
+	if p.pidNamespace != nil {
+		err = errors.Join(err, p.pidNamespace.Remove())
+	}
 	p.killStrays()
 	p.supervisor.removeLive(p)
 	err = errors.Join(err, p.output.close())
@@ -268,7 +276,11 @@ func (p *Process) killStrays() {
 	p.namespace = nil
 	p.mu.Unlock()
 	if namespace != nil {
-		namespace.kill()
+		if p.pidNamespace == nil {
+			namespace.kill()
+		} else {
+			namespace.close() // all that was in it has been killed
+		}
 		p.supervisor.notifyCleanupHelper(noteNamespaceGone, p.PID())
 	}
 	if isKilled {

@@ -185,7 +185,7 @@ func enforcedWithoutCgroup(spec Spec) map[string]bool {
 	}
 	if spec.Sandbox != nil {
 		maps.Copy(enforced, spec.Sandbox.Enforces)
-		enforced[EnforcesNamespaceKill] = false // until it is ready
+		enforced[EnforcesNamespaceKill] = false // unless it gets a PID namespace
 	}
 	return enforced
 }
@@ -200,20 +200,38 @@ func (p *Process) spawn(spec Spec, transport transport, pipes outputPipes) error
 		defer folder.Close()
 	}
 	if spec.Forker != nil {
-		return p.startForked(spec.Forker, transport, pipes, folder)
+		return p.startForked(spec, transport, pipes, folder)
 	}
 	return p.startExecuted(spec, transport, pipes, folder)
 }
 
 // startForked has the Forker start the process, and moves it into the cgroup, if there
 // is one.
-func (p *Process) startForked(forker Forker, transport transport, pipes outputPipes, cgroup *os.File) error {
-	pid, err := forker.Spawn(transport.subprocessEnd, pipes.stdout, pipes.stderr)
+func (p *Process) startForked(spec Spec, transport transport, pipes outputPipes, cgroup *os.File) error {
+	var control, inner *os.File
+	if spec.Sandbox != nil && spec.Sandbox.PIDNamespace {
+		var err error
+		if control, inner, err = sandbox.NewPIDControl(); err != nil {
+			p.abandonCgroup(cgroup)
+			return err
+		}
+		defer inner.Close()
+	}
+	pid, first, err := spec.Forker.Spawn(transport.subprocessEnd, pipes.stdout, pipes.stderr, inner)
 	if err != nil {
 		p.abandonCgroup(cgroup)
+		if control != nil {
+			err = errors.Join(err, control.Close())
+		}
 		return err
 	}
-	p.handle = forkedHandle{processID: pid, forker: forker}
+	p.handle = forkedHandle{processID: pid, forker: spec.Forker}
+	if control != nil {
+		p.setPIDNamespace(sandbox.OpenPIDNamespace(control, pid, first, func() error {
+			_, err := spec.Forker.Reap(first)
+			return err
+		}))
+	}
 	if cgroup == nil {
 		return nil
 	}
@@ -255,25 +273,31 @@ func (p *Process) startCommand(spec Spec, transport transport, pipes outputPipes
 		argv = append(argv, strconv.Itoa(firstExtraFD))
 	}
 	attr := &syscall.SysProcAttr{Setsid: true} // with only a process group, processes of other children could enter it
-	if spec.Sandbox != nil {
-		var err error
-		if argv, err = transport.launcherPlan(*spec.Sandbox).LauncherCommand(p.supervisor.launcher, argv); err != nil {
-			return err
-		}
-		spec.Sandbox.SetProcAttr(attr)
-	}
-	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it is stopped in steps, see Stop
+	cmd := exec.Command(argv[0], argv[1:]...)  //nolint:noctx // it is stopped in steps, see Stop
 	cmd.Env, cmd.Dir = spec.Env, spec.Dir
 	cmd.Stdout, cmd.Stderr = pipes.stdout, pipes.stderr
 	cmd.ExtraFiles, cmd.SysProcAttr = transport.inheritedFiles(), attr
 	if cgroup != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(cgroup.Fd())
 	}
-	if err := cmd.Start(); err != nil {
+	p.handle = childHandle{cmd}
+	if spec.Sandbox == nil {
+		return cmd.Start()
+	}
+	namespace, err := transport.launcherPlan(*spec.Sandbox).Start(cmd, p.supervisor.launcher)
+	if namespace == nil || err != nil {
 		return err
 	}
-	p.handle = childHandle{cmd}
+	p.handle = clonedHandle{namespace.ProcessID}
+	p.setPIDNamespace(namespace)
+	_ = cmd.Wait() // the launcher has done its work
 	return nil
+}
+
+// setPIDNamespace records the PID namespace of the process, and that it can kill everything in it.
+func (p *Process) setPIDNamespace(namespace *sandbox.PIDNamespace) {
+	p.pidNamespace = namespace
+	p.setEnforced(EnforcesNamespaceKill, true)
 }
 
 // recordCgroup records that the process is in this cgroup, which can kill it.

@@ -4,9 +4,9 @@
 // # Isolation
 //
 // A subprocess leads a process group. Where cgroup v2 can be written it also gets a
-// cgroup. When it ends, whatever the reason, every process left in its group and its
-// cgroup is killed with SIGKILL. A process that has left the group is reached only
-// through the cgroup. [Process.Enforced] says what was in fact set up for one
+// cgroup, and as an ordinary user its sandbox has a PID namespace. When it ends, whatever the
+// reason, every process left in its group, its cgroup and its PID namespace is killed with SIGKILL. A process that has
+// left the group is reached only through these. [Process.Enforced] says what was in fact set up for one
 // subprocess; nothing is switched off for later ones because it failed once.
 //
 // # Stopping
@@ -27,7 +27,7 @@
 //     chunks. Only while Output blocks do the pipes fill up.
 //   - Another process keeps its pipes open after its death: they are abandoned after
 //     100 ms.
-//   - The server is killed with SIGKILL: subprocesses see the end of their socket, and
+//   - The server is killed with SIGKILL: subprocesses see the end of their socket, PID namespaces end, and
 //     the cleanup helper kills every process group and cgroup and removes the
 //     temporary folders. See [RunCleanupHelper].
 //   - The cleanup helper dies, or does not read for 2 s, for instance because it was stopped:

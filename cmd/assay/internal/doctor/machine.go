@@ -103,7 +103,7 @@ func (cfg Config) checkCgroup(ctx context.Context) Finding {
 	case child.Enforced()[subprocess.EnforcesCgroupKill]:
 		return okFinding("everything that a cell starts ends with its kernel")
 	default:
-		return noteFinding("cgroup v2 is not usable here: a process that leaves its process group outlives its session, unless its sandbox has a mount namespace")
+		return noteFinding("cgroup v2 is not usable here: a process that leaves its process group outlives its session, unless its sandbox has a PID namespace")
 	}
 }
 

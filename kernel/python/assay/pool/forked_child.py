@@ -6,7 +6,7 @@ import ctypes
 import os
 import sys
 
-from assay.sandbox.steps import apply_plan
+from assay.sandbox.steps import apply_plan, fork_into_pid_namespace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,28 @@ class ForkedChild:
         self._folder: str = request["folder"]
         self._environ: dict[str, str] = request["environ"]
         self._sandbox_plan: dict[str, Any] | None = request.get("fence")
-        self._socket, self._out, self._err = files
+        self._socket, self._out, self._err, *self._control = files
+
+    @property
+    def has_pid_namespace(self) -> bool:
+        """Whether the kernel gets a PID namespace, for which the request had a control socket."""
+        return bool(self._control)
+
+    def enter_pid_namespace(self) -> tuple[int, int]:
+        """Forks the kernel into a PID namespace, if it gets one.
+
+        Returns the ids of the namespace's first process and of the kernel, and zeros in the kernel. Ends the process
+        if that fails.
+        """
+        if self._sandbox_plan is None or not self._control:
+            return 0, 0
+        try:
+            pids = fork_into_pid_namespace(self._sandbox_plan["namespaces"], self._control[0])
+        except OSError as error:
+            os.write(self._err, f"enter a PID namespace: {error}\n".encode())
+            os._exit(1)
+        os.close(self._control[0])
+        return pids
 
     def become_kernel(self) -> None:
         """Sets up this forked process as a kernel and serves the kernel's socket. Never returns."""
@@ -49,7 +70,7 @@ class ForkedChild:
             **_describe_inherited_state(self._socket, self._environ),
         }
         if self._sandbox_plan is not None:
-            apply_plan(self._sandbox_plan)  # before there are other threads, which it would not confine
+            apply_plan(self._sandbox_plan, self.has_pid_namespace)  # before there are other threads, which it would not confine
         _restore_thread_counts(self._environ)
         kernel.serve({"pool": origin})
 
@@ -159,7 +180,7 @@ def _list_open_descriptors() -> set[int]:
 def _count_child_processes() -> int:
     """Returns the number of child processes of this process, or 0 if the system does not list them."""
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children") as children:
+        with open("/proc/thread-self/children") as children:
             return len(children.read().split())
     except FileNotFoundError:
         return 0

@@ -3,8 +3,8 @@
 Of the user's code it runs only the imports that it is told to make. It has one
 thread and waits only for the server's next request:
 
-    {"type": "fork", "folder", "environ", "fence"?}, with three open files
-        -> {"type": "forked", "pid"}
+    {"type": "fork", "folder", "environ", "fence"?}, with three or four open files
+        -> {"type": "forked", "pid", "first"}
     {"type": "reap", "pid"}, of a kernel that has ended
         -> {"type": "reaped", "pid", "status"}, as waitpid gives it
 
@@ -26,6 +26,7 @@ import assay.kernel
 import assay.run.failure  # noqa: F401
 from assay.pool.forked_child import ForkedChild, thread_count_setters
 from assay.pool.preload import preload_modules
+from assay.sandbox.steps import adopt_orphans
 from assay.wire.messages import dumps, parse_json
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HEADER_SIZE = 8  # bytes
-_FORK_FILES = 3  # that come with a fork request: the kernel's socket, stdout and stderr
+_FORK_FILES = 4  # that come with a fork request: the kernel's socket, stdout, stderr and, for a PID namespace, its control socket
 _SPARE_MEMORY = 8 << 20  # bytes that the allocator keeps, so that forks need not ask the system for them
 
 
@@ -85,10 +86,12 @@ class WarmParent:
         return None
 
     def _fork_kernel(self, child: ForkedChild) -> ForkedChild | None:
-        """Forks a process for a kernel, and sends its pid to the server.
+        """Forks a process for a kernel, and sends its pid to the server, with that of its PID namespace's first process.
 
         Returns child in the forked process, None in the parent.
         """
+        if child.has_pid_namespace:
+            adopt_orphans()  # the kernel and the first process are forked by a process that then ends
         leading, leader = os.pipe()
         try:
             pid = os.fork()
@@ -97,15 +100,25 @@ class WarmParent:
             os.close(leader)
             raise
         if pid == 0:
-            os.setsid()  # else it could move its processes into the process group of another kernel
             os.close(leading)
+            first, program = child.enter_pid_namespace()
+            if program != 0:
+                os.write(leader, f"{program} {first}".encode())
+                os._exit(0)
+            os.setsid()  # else it could move its processes into the process group of another kernel
             os.close(leader)
             return child
         os.close(leader)
-        os.read(leading, 1)  # it ends when the child has its process group, before the server hears of the child
-        os.close(leading)
+        # It ends when the child has its process group, before the server hears of the child.
+        with open(leading) as report:
+            pids = [int(text) for text in report.read().split()]
+        if child.has_pid_namespace:
+            os.waitpid(pid, 0)
+            if not pids:
+                raise OSError("the forked process could not enter a PID namespace")
+        pid, first = pids or (pid, 0)
         self._kernels.add(pid)
-        self._send_message({"type": "forked", "pid": pid})
+        self._send_message({"type": "forked", "pid": pid, "first": first})
         return None
 
     def _reap_kernel(self, pid: int) -> None:

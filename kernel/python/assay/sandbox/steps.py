@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _CLONE_NEWNS = 0x00020000
 _CLONE_NEWUSER = 0x10000000
+_CLONE_NEWPID = 0x20000000
 _MS_RDONLY = 0x1
 _MS_NOSUID = 0x2
 _MS_NODEV = 0x4
@@ -34,6 +35,7 @@ _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
 _MOUNT_ATTR_RDONLY = 0x1
 _AT_FDCWD, _AT_RECURSIVE = -100, 0x8000
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x41
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
@@ -43,14 +45,21 @@ _MOUNT_SETATTR = 442
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _RULE_PATH_BENEATH, _RULE_NET_PORT, _CONNECT_TCP = 1, 2, 2
 
+# The /proc of a PID namespace, as package sandbox mounts it.
+_PROC_MOUNT = {
+    "source": "", "type": "proc", "target": "/proc", "data": "hidepid=ptraceable", "read_only": True, "kept": None,
+}  # fmt: skip
+
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.argtypes = [ctypes.c_long, *[ctypes.c_void_p] * 5]
 _libc.prctl.argtypes = [ctypes.c_int, *[ctypes.c_void_p] * 4]
 _libc.mount.argtypes = [*[ctypes.c_char_p] * 3, ctypes.c_ulong, ctypes.c_char_p]
 
 
-def apply_plan(plan: Plan) -> None:
+def apply_plan(plan: Plan, has_pid_namespace: bool = False) -> None:
     """Confines this process as a sandbox plan says. The steps cannot be undone.
+
+    With has_pid_namespace, fork_into_pid_namespace has already made the namespaces.
 
     Raises OSError that names the step that failed: the process is then only partly confined and
     must end. Raises RuntimeError if the process has more than one thread, because the others would
@@ -60,7 +69,13 @@ def apply_plan(plan: Plan) -> None:
         raise RuntimeError("a process with several threads cannot be sandboxed")
     if plan["listener"]:
         raise RuntimeError("a forked process cannot hand over a listener")
-    _enter_namespaces(plan["namespaces"], plan["writable"] or [], plan["mounts"] or [])
+    if not has_pid_namespace:
+        _make_namespaces(plan["namespaces"])
+    mounts: list[dict[str, Any]] = plan["mounts"] or []
+    if has_pid_namespace:  # before those that hide files of /proc, after which Linux refuses it
+        first_hiding = [bool(mount["source"]) for mount in [*mounts, {"source": "/"}]].index(True)
+        mounts = [*mounts[:first_hiding], _PROC_MOUNT, *mounts[first_hiding:]]
+    _set_up_mounts(plan["namespaces"], plan["writable"] or [], mounts)
     if plan["loopback"]:
         _bring_up_loopback()
     _call_prctl(_PR_SET_NO_NEW_PRIVS, 1)
@@ -74,13 +89,43 @@ def apply_plan(plan: Plan) -> None:
         _lower_resource_limit(limit["resource"], limit["value"])
 
 
-def _enter_namespaces(
-    namespaces: int, writable_paths: list[str], mounts: list[dict[str, Any]]
-) -> None:
-    """Enters new Linux namespaces, in which the user keeps uid and gid, and mounts file systems there.
+def adopt_orphans() -> None:
+    """Makes processes children of this one whose parents, which this process has started, have ended."""
+    _call_prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
-    If there are writable paths, everything else becomes read-only first. Raises OSError.
+
+def fork_into_pid_namespace(namespaces: int, control: int) -> tuple[int, int]:
+    """Enters new Linux namespaces, and forks the first process of a PID namespace and another one.
+
+    Returns their ids in this process, and zeros in the second one. The first process obeys the server, at the
+    other end of the socket control: see the Go package sandbox. Raises OSError.
     """
+    _make_namespaces(namespaces | _CLONE_NEWPID)
+    first = os.fork()
+    if first == 0:
+        try:
+            _be_first_process(control)
+        finally:
+            os._exit(0)
+    program = os.fork()
+    return (first, program) if program else (0, 0)
+
+
+def _be_first_process(control: int) -> None:
+    """Carries out the server's commands until it closes the socket. When this process ends, Linux kills its namespace."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    os.setsid()
+    _call_prctl(_PR_SET_DUMPABLE, 0)  # so that no process of the sandbox can reach into it
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Linux then frees processes that have lost their parents
+    os.dup2(control, 0)
+    os.closerange(1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    while command := os.read(0, 1):
+        os.kill(-1, signal.SIGSTOP if command == b"S" else signal.SIGCONT)  # all but this one
+        os.write(0, command)
+
+
+def _make_namespaces(namespaces: int) -> None:
+    """Enters new Linux namespaces, in which the user keeps uid and gid. Raises OSError."""
     has_user_namespace = namespaces & _CLONE_NEWUSER
     uid, gid = os.geteuid(), os.getegid()
     if namespaces:
@@ -89,6 +134,15 @@ def _enter_namespaces(
         _write_file("/proc/self/setgroups", "deny")
         _write_file("/proc/self/uid_map", f"{uid} {uid} 1")
         _write_file("/proc/self/gid_map", f"{gid} {gid} 1")
+
+
+def _set_up_mounts(
+    namespaces: int, writable_paths: list[str], mounts: list[dict[str, Any]]
+) -> None:
+    """Mounts file systems in the mount namespace. If there are writable paths, everything else becomes read-only first.
+
+    Raises OSError.
+    """
     if namespaces & _CLONE_NEWNS:
         _mount_file_system("none", "/", "", _MS_REC | _MS_PRIVATE, "")
     if writable_paths:

@@ -1,0 +1,206 @@
+package subprocess_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"assay/internal/sandbox"
+	"assay/internal/subprocess"
+)
+
+// lockEnvVar is the environment variable with the path of the file that the role "evades" locks.
+const lockEnvVar = "ASSAY_SUBPROCESS_TEST_LOCK"
+
+// evade is a Python program that locks a file and leaves a process that forks, ends and leaves its session all the
+// time, so that no list of processes has the running one for long. The lock is held until all of them have ended.
+const evade = `
+import fcntl, os, sys, time
+file = open(sys.argv[1], "w")
+fcntl.flock(file, fcntl.LOCK_EX)
+if os.fork() == 0:
+    while True:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        time.sleep(0.001)
+`
+
+// specInPIDNamespace returns specForRole in a sandbox that is nothing but a PID namespace, and the path of a file for
+// the role "evades".
+func specInPIDNamespace(t *testing.T, role string) (spec subprocess.Spec, lock string) {
+	t.Helper()
+	plan := planWithPIDNamespace()
+	cmd := exec.CommandContext(t.Context(), "")
+	cmd.Args = nil
+	probe, err := plan.Start(cmd, []string{os.Args[0], launcherArg})
+	require.NoError(t, err)
+	if err := cmd.Wait(); err != nil {
+		t.Skip("no PID namespace can be made here")
+	}
+	require.NoError(t, probe.Remove())
+	lock = filepath.Join(t.TempDir(), "lock")
+	spec = specForRole(role)
+	spec.Env = append(spec.Env, lockEnvVar+"="+lock)
+	spec.Sandbox = plan
+	return spec, lock
+}
+
+func planWithPIDNamespace() *sandbox.Plan {
+	return &sandbox.Plan{Namespaces: unix.CLONE_NEWNS | unix.CLONE_NEWUSER, PIDNamespace: true}
+}
+
+// isLocked reports whether a process holds the lock of a file.
+func isLocked(t *testing.T, path string) bool {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	require.NoError(t, err)
+	defer file.Close()
+	return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil
+}
+
+// In a PID namespace, a process that changes its id and its session all the time ends with the others.
+func TestStopKillsPIDNamespace(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"stopped", "died", "killed"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			spec, lock := specInPIDNamespace(t, "evades")
+			p := startProcess(t, newSupervisorWithoutCgroups(t), spec)
+			require.Equal(t, map[string]bool{"process_group": true, "cgroup_kill": false, "namespace_kill": true}, p.Enforced())
+			_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+			require.NoError(t, err)
+			require.True(t, isLocked(t, lock))
+			switch how {
+			case "died":
+				require.NoError(t, p.Write([]byte(`"die"`)))
+				<-p.Exited()
+				require.Equal(t, 3, p.ExitState().Code)
+			case "killed":
+				p.Kill()
+			}
+			require.NoError(t, p.Stop(t.Context()))
+			require.False(t, isLocked(t, lock))
+			require.Error(t, syscall.Kill(p.PID(), 0), "it is reaped")
+		})
+	}
+}
+
+// It also ends when the server is killed, without the help of the cleanup helper.
+func TestPIDNamespaceEndsWithServer(t *testing.T) {
+	t.Parallel()
+	_, lock := specInPIDNamespace(t, "evades")
+	server := exec.CommandContext(t.Context(), os.Args[0])
+	server.Env = append(os.Environ(), roleEnvVar+"=server with a PID namespace", lockEnvVar+"="+lock, "TMPDIR="+t.TempDir())
+	server.Stderr = t.Output()
+	out, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	require.True(t, isLocked(t, lock))
+	require.NoError(t, server.Process.Kill())
+	require.Error(t, server.Wait())
+	require.Eventually(t, func() bool { return !isLocked(t, lock) }, testWaitTimeout, time.Millisecond)
+}
+
+// playServerWithPIDNamespace is a server that starts the role "evades" in a PID namespace and waits to be killed. Its
+// cleanup helper does nothing.
+func playServerWithPIDNamespace() int {
+	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{"cat"}, Launcher: []string{os.Args[0], launcherArg}})
+	if err != nil {
+		return 105
+	}
+	_ = os.WriteFile(filepath.Join(sup.CgroupDir(), "cgroup.max.descendants"), []byte("0"), 0) // as in newSupervisorWithoutCgroups
+	spec := specForRole("evades")
+	spec.Env = append(spec.Env, lockEnvVar+"="+os.Getenv(lockEnvVar))
+	spec.Sandbox = planWithPIDNamespace()
+	p, err := sup.Start(spec)
+	if err != nil {
+		return 106
+	}
+	if body, err := p.Read(); err != nil || string(body) != `{"type":"ready"}` {
+		return 107
+	}
+	fmt.Println("ready")
+	select {}
+}
+
+// All processes of a PID namespace stand still at once, and go on.
+func TestFreezeStopsPIDNamespace(t *testing.T) {
+	t.Parallel()
+	spec, lock := specInPIDNamespace(t, "evades")
+	p := startProcess(t, newSupervisorWithoutCgroups(t), spec)
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	states := func() (evading string) {
+		paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, path := range paths {
+			text, _ := os.ReadFile(path)
+			if strings.HasSuffix(string(text), "\x00"+lock+"\x00") {
+				var pid int
+				_, _ = fmt.Sscanf(path, "/proc/%d/", &pid)
+				evading += processState(pid)
+			}
+		}
+		return evading
+	}
+	for range 2 {
+		thaw := p.Freeze()
+		isFrozen := func() bool { return processState(p.PID()) == "T" && strings.Trim(states(), "T") == "" }
+		require.Eventually(t, isFrozen, testWaitTimeout, time.Millisecond)
+		require.NotEmpty(t, states(), "one, or two if one has just started another")
+		require.True(t, isFrozen())
+		thaw()
+		require.Eventually(t, func() bool { return processState(p.PID()) != "T" }, testWaitTimeout, time.Millisecond)
+		require.NoError(t, p.Write([]byte(`"env"`)))
+		_, err = p.Read()
+		require.NoError(t, err)
+	}
+	p.Freeze()
+	require.NoError(t, p.Stop(t.Context()), "it can be stopped")
+	require.False(t, isLocked(t, lock))
+}
+
+// The end of a program in a PID namespace, and its signals, are as without one.
+func TestExitInPIDNamespace(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]string{
+		"early exit": "exited with status 7", "killed": "was killed by SIGKILL", "echo": "was killed by SIGTERM",
+	} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			spec, _ := specInPIDNamespace(t, role)
+			p := startProcess(t, newSupervisorWithoutCgroups(t), spec)
+			if role == "echo" {
+				_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+				require.NoError(t, err)
+				require.NoError(t, p.Signal(syscall.SIGTERM))
+			}
+			<-p.Exited()
+			require.Equal(t, want, p.ExitState().String())
+			require.NoError(t, p.Stop(t.Context()))
+		})
+	}
+	noProgram := filepath.Join(t.TempDir(), "x")
+	require.NoError(t, os.WriteFile(noProgram, []byte("\x7fELF"), 0o700))
+	for path, want := range map[string]string{noProgram: "Linux refuses it", noProgram + "y": "no such file"} {
+		spec, _ := specInPIDNamespace(t, "echo")
+		spec.Argv = []string{path}
+		p := startProcess(t, newSupervisorWithoutCgroups(t), spec)
+		_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+		require.ErrorContains(t, err, "exited with status 126")
+		require.ErrorContains(t, err, want)
+		require.NoError(t, p.Stop(t.Context()))
+	}
+}
