@@ -110,7 +110,7 @@ func (f *builtinAgentFlags) config(p *cli) (builtin.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	_, cfg.IsBehindGateway = p.getenv("ASSAY_GATEWAY")
+	_, cfg.IsBehindGateway = p.getenv("ASSAY_MODELS_URL")
 	if at, isReplay := p.getenv(gateway.ReplayVariable); isReplay && cfg.IsBehindGateway {
 		var now func() time.Time
 		if clock := endpoint.NewReplayClock(at); clock != nil {

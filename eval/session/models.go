@@ -81,7 +81,7 @@ func (m *modelServer) entryOf(e gateway.Event) (kind string, message any) {
 	case gateway.CallBegan:
 		r := e.Request
 		return calllog.TypeCall, calllog.Call{
-			Type: calllog.TypeCall, Call: e.Call, API: string(r.API), Path: r.Path, Model: r.Model, Stored: m.requests.Encode(e.Call, r.Body),
+			Type: calllog.TypeCall, Call: e.Call, API: string(r.API), Path: r.Path, Model: r.Model, Stored: m.requests.Encode(e.Call, m.session.cfg.Redactor.JSON(r.Body)),
 		}
 	case gateway.WaitBegan, gateway.WaitEnded:
 		return calllog.TypeWait, calllog.Wait{Type: calllog.TypeWait, Call: e.Call, IsOver: e.Kind == gateway.WaitEnded}

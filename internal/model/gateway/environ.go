@@ -10,7 +10,7 @@ import (
 
 // Environ returns the environment of an agent: environ without the keys of models' APIs and where
 // these are, and with the variables by which the SDKs of vendors find an endpoint that listens at this
-// address, HOST:PORT, also if a proxy is set. ASSAY_GATEWAY says that there is one, and [ReplayVariable]
+// address, HOST:PORT, also if a proxy is set. ASSAY_MODELS_URL says that there is one, and [ReplayVariable]
 // that it plays a recording.
 func (e *Endpoint) Environ(environ []string, address string) []string {
 	noProxy := "127.0.0.1,localhost"
@@ -25,7 +25,7 @@ func (e *Endpoint) Environ(environ []string, address string) []string {
 		kept = append(kept, ReplayVariable+"="+formatTime(e.cfg.Replayer.Time()))
 	}
 	return append(kept, "NO_PROXY="+noProxy, "no_proxy="+noProxy,
-		"ASSAY_GATEWAY=http://"+address,
+		"ASSAY_MODELS_URL=http://"+address,
 		"ANTHROPIC_BASE_URL=http://"+address,
 		"ANTHROPIC_API_KEY="+e.cfg.Token,
 		"OPENAI_BASE_URL=http://"+address+"/v1",

@@ -20,7 +20,7 @@ func TestEnviron(t *testing.T) {
 	require.Equal(t, []string{
 		"PATH=/bin", "anthropic_base_url=kept", "DATABASE_PASSWORD=kept", "ANTHROPIC_MODEL=kept",
 		"NO_PROXY=127.0.0.1,localhost,example.org", "no_proxy=127.0.0.1,localhost,example.org",
-		"ASSAY_GATEWAY=http://127.0.0.1:7", "ANTHROPIC_BASE_URL=http://127.0.0.1:7", "ANTHROPIC_API_KEY=" + token,
+		"ASSAY_MODELS_URL=http://127.0.0.1:7", "ANTHROPIC_BASE_URL=http://127.0.0.1:7", "ANTHROPIC_API_KEY=" + token,
 		"OPENAI_BASE_URL=http://127.0.0.1:7/v1", "OPENAI_API_KEY=" + token,
 	}, got)
 }

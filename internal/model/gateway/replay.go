@@ -86,7 +86,7 @@ func (c *call) record() {
 }
 
 // callQueue puts the calls of an endpoint in the order of their requests. A reply may be at the agent, which
-// then makes the next call, before the end of its own call is noticed.
+// then makes the next call, before the end of its call is noticed.
 type callQueue struct {
 	mu      sync.Mutex
 	written int64 // calls with numbers up to this one have left the queue
