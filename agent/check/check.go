@@ -57,8 +57,11 @@ const (
 type Config struct {
 	Supervisor *subprocess.Supervisor
 
-	// Agent is how to start the agent. The check sets Workdir, Session and WrapSocket.
+	// Agent is how to start the agent. The check sets Workdir, Session, WrapSocket and ModelServer.
 	Agent agent.Config
+
+	// NewModelServer, if set, returns the ModelServer of the next process of the agent.
+	NewModelServer func() agent.ModelServer
 
 	// WorkdirRoot is the folder in which working folders are made; empty is the default folder for temporary
 	// files.

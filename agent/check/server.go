@@ -62,6 +62,9 @@ func (c *check) startServer(ctx context.Context, s situation) (*server, error) {
 	}
 	cfg := c.cfg.Agent
 	cfg.Workdir, cfg.Session, cfg.WrapSocket = workdir, "check-"+s.name, p.socket.wrap
+	if c.cfg.NewModelServer != nil {
+		cfg.ModelServer = c.cfg.NewModelServer()
+	}
 	if err = writeDataFile(workdir); err == nil {
 		p.agent, err = agent.Start(ctx, c.cfg.Supervisor, cfg)
 	}

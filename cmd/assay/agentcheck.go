@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"assay/agent"
 	"assay/agent/check"
 	"assay/cmd/assay/internal/exit"
 	"assay/cmd/assay/internal/terminal"
 	"assay/eval/runs"
+	"assay/internal/model/gateway"
 	"assay/testcases/lint"
 )
 
@@ -33,7 +37,8 @@ func (p *cli) newAgentCheckCommand() *cobra.Command {
 		Long: fmt.Sprintf(`Start an agent in scripted situations, each as a new process, and report how it did:
 pass, warn, fail or skip (the situation did not arise), what happened, and the
 section of docs/protocol.md with the rule. AGENT is what --agent of assay run takes:
-a command in quotes, 'mcp: COMMAND', builtin with --model, oracle or noop.
+a command in quotes, 'mcp: COMMAND', 'acp: COMMAND', oracle, noop, or
+builtin with --model.
 
 The agent gets a small notebook, in which every run of a cell prints 42, and the
 task to compute 6 times 7. A check takes some 15 s, more if the agent is slow: one
@@ -55,7 +60,7 @@ be made, 130 or 143 interrupted.`, check.DefaultAnswerTimeout),
 func (f *agentCheckFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.host.addSome(cmd, "model", "model-arg", "strategy", "name", "memory-dir", "skills-dir", "state-dir", "max-eval-iters",
-		"agent-env", "ready", "frame-limit", "sandbox-agent", "agent-network", "agent-read", "agent-write", "agent-home")
+		"gateway", "agent-env", "ready", "frame-limit", "sandbox-agent", "agent-network", "agent-read", "agent-write", "agent-home")
 	f.host.agentSandbox.confineByDefault(flags)
 	flags.StringArrayVar(&f.check.Only, "only", nil, "`name` of a situation to try (repeatable; default: all)")
 	flags.DurationVar(&f.check.QueryTimeout, "wall", check.DefaultQueryTimeout, "`duration` that the agent may take for a query")
@@ -118,6 +123,11 @@ func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (su
 		return summary, err
 	}
 	cfg.Agent.Environ = host.p.environ
+	if host.gateway != nil {
+		cfg.NewModelServer = func() agent.ModelServer {
+			return endpointServer{host.gateway.open(gateway.Agent{}), host.p.newLogger()}
+		}
+	}
 	var printErr error
 	show := func(line string, object any) {
 		if f.asJSON {
@@ -135,6 +145,20 @@ func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (su
 		show(summary.String(), summary)
 	}
 	return summary, errors.Join(err, printErr)
+}
+
+// endpointServer serves an endpoint of the gateway to one process of an agent.
+type endpointServer struct {
+	*gateway.Endpoint
+	log *slog.Logger
+}
+
+// Serve serves the connections of a listener until it is closed, and ends all calls then.
+func (s endpointServer) Serve(listener net.Listener) {
+	defer s.Close()
+	if err := s.Endpoint.Serve(listener); err != nil {
+		s.log.Debug("the agent's model server has ended", "error", err)
+	}
 }
 
 // writeCheckSolution writes the solution that the oracle plays in a check, and returns its path.

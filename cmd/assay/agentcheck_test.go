@@ -58,7 +58,13 @@ call("tools/call", name="submit_response", arguments={"summary": '<EVAL_ANSWER>{
 // ourAgents returns the agents that come with Assay and its documentation.
 func ourAgents(t *testing.T) map[string]checkedAgent {
 	t.Helper()
+	acpSteps := []jsonObject{
+		{"announce": []any{"create_cell", jsonObject{"position": 0, "source": "print(6 * 7)", "auto_run": true}}},
+		{"submit": `<EVAL_ANSWER>{"result": 42}</EVAL_ANSWER> [EVAL_COMPLETE]`},
+		{"say": "Done."},
+	}
 	agents := map[string]checkedAgent{
+		"acp":    {args: []string{acpScriptCommand(t, t.TempDir(), acpSteps, acpSteps)}},
 		"noop":   {args: []string{"noop"}, skips: true},
 		"oracle": {args: []string{"oracle"}},
 		"mcp":    {args: []string{"mcp: python3 " + writeFile(t, filepath.Join(t.TempDir(), "client.py"), mcpClientSource)}},
