@@ -154,7 +154,7 @@ func (f *firstProcess) clone(*unix.Sigset_t) (pid, errno uintptr) {
 		_, errno = call(unix.SYS_MOUNT, uintptr(unsafe.Pointer(f.source)), uintptr(unsafe.Pointer(f.target)), //nolint:gosec // Linux wants an address
 			uintptr(unsafe.Pointer(f.fileSystem)), hiddenProcFlags, uintptr(unsafe.Pointer(f.options))) //nolint:gosec // Linux wants an address
 	}
-	f.command[0] = byte(errno & 0xff) // all numbers are below
+	f.command[0] = byte(errno & 0xff)              // all numbers are below
 	command := uintptr(unsafe.Pointer(&f.command)) //nolint:gosec // Linux wants an address
 	call(unix.SYS_WRITE, 1, command, 1, 0, 0)
 	call(unix.SYS_CLOSE, 1, 0, 0, 0, 0)
