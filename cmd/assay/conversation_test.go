@@ -162,6 +162,6 @@ func readVerdict(t *testing.T, dir, run string) (verdict struct {
 		}
 	}
 	require.Equal(t, "completed", verdict.Outcome)
-	require.Equal(t, strings.Count(readSingleFile(t, dir, run+".jsonl"), `"response":{`), verdict.Usage.ModelCalls, "those that had begun to come count, too")
+	require.Equal(t, conversationReplyCount(), verdict.Usage.ModelCalls)
 	return verdict
 }
