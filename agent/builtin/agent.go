@@ -142,7 +142,7 @@ func (a *Agent) queueQuery(ctx context.Context, body []byte) {
 		return
 	}
 	task := a.strategy.Dispatch(query, a.latestInitEvalMode)
-	a.jobs.addQuery(ctx, task.Conversation, query.RequestID, func(ctx context.Context) { a.answerQuery(ctx, query.RequestID, task) })
+	a.jobs.addQuery(ctx, task.Conversation, query.RequestID, func(ctx context.Context) (report func()) { return a.answerQuery(ctx, query.RequestID, task) })
 }
 
 // cancelQuery handles an agent_cancel frame: it cancels the query with the frame's request
@@ -193,24 +193,25 @@ func (a *Agent) applyInit(message protocol.AgentInit) error {
 	return nil
 }
 
-// answerQuery runs the task of a query. Then it sends the status that the task ended with,
-// unless another query is still in progress. A query that comes before the first init is
-// answered with an agent_error.
-func (a *Agent) answerQuery(ctx context.Context, requestID string, t Task) {
+// answerQuery runs the task of a query. It returns a function that reports the query's end: it
+// sends the status that the task ended with, unless another query is still in progress. A query
+// that comes before the first init is answered with an agent_error.
+func (a *Agent) answerQuery(ctx context.Context, requestID string, t Task) (report func()) {
 	if !a.initialised {
-		a.SendError("agent_query came before init")
-		return
+		return func() { a.SendError("agent_query came before init") }
 	}
 	t.Conversation.requestID = requestID
 	a.usage.beginQuery(a.EvalMode)
 	status := a.runTask(ctx, t)
 	last := a.usage.endQuery()
-	if isDisconnected(ctx) {
-		return
-	}
-	a.sendQueryEndedEvent(t.Conversation)
-	if last && status != "" {
-		a.SendStatus(status)
+	return func() {
+		if isDisconnected(ctx) {
+			return
+		}
+		a.sendQueryEndedEvent(t.Conversation)
+		if last && status != "" {
+			a.SendStatus(status)
+		}
 	}
 }
 

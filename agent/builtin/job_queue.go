@@ -31,6 +31,7 @@ type job struct {
 	requestID    string                  // of a query; may be ""
 	cancel       context.CancelCauseFunc // nil for a command
 	started      bool
+	isAnswered   bool // the query's work has ended: it can no longer be cancelled
 }
 
 func newJobQueue() *jobQueue { return &jobQueue{wake: make(chan struct{}, 1)} }
@@ -40,9 +41,18 @@ func newJobQueue() *jobQueue { return &jobQueue{wake: make(chan struct{}, 1)} }
 func (q *jobQueue) addCommand(run func()) { q.addJob(&job{run: run}) }
 
 // addQuery queues the work on a query of conversation c. The context that run gets ends with
-// ctx, or when the query is cancelled.
-func (q *jobQueue) addQuery(ctx context.Context, c *Conversation, requestID string, run func(context.Context)) {
-	q.addCancellable(ctx, &job{conversation: c, isQuery: true, requestID: requestID}, run)
+// ctx, or when the query is cancelled. run returns a function that reports the end of the query,
+// which is called once cancelQuery ignores the query: a cancel that answers the report is meant for
+// the next one.
+func (q *jobQueue) addQuery(ctx context.Context, c *Conversation, requestID string, run func(context.Context) (report func())) {
+	j := &job{conversation: c, isQuery: true, requestID: requestID}
+	q.addCancellable(ctx, j, func(ctx context.Context) {
+		report := run(ctx)
+		q.mu.Lock()
+		j.isAnswered = true
+		q.mu.Unlock()
+		report()
+	})
 }
 
 // addToolCall queues a tool call of an external program. The context that run gets ends with
@@ -85,7 +95,7 @@ func (q *jobQueue) cancelQuery(requestID string, cause error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, j := range q.jobs {
-		if j.isQuery && (requestID == "" || j.requestID == requestID) {
+		if j.isQuery && !j.isAnswered && (requestID == "" || j.requestID == requestID) {
 			j.cancel(cause)
 			return
 		}
