@@ -78,6 +78,7 @@ func (j *Joiner) Add(r trace.Record) []*Request {
 		request = j.joinRecordToConsole(r)
 	case trace.HopSession:
 		j.applySessionEvent(r)
+	case trace.AgentToModel, trace.ModelToAgent: // no requests of the notebook
 	case trace.HopNotebook:
 	}
 	if request != nil {
