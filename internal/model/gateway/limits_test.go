@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/model"
@@ -89,6 +91,49 @@ func TestParallelCallsKeepALimit(t *testing.T) {
 	}
 	calls.Wait()
 	require.Equal(t, map[int]int{200: 4, 403: 16}, statuses)
+}
+
+// A call that has waited for one that could have reached a limit is made if that one cost nothing.
+func TestCallThatWaitedForALimitIsMade(t *testing.T) {
+	t.Parallel()
+	card := &model.ModelCard{Price: model.Price{Input: 1000, Output: 1000}}
+	arrived, fail := make(chan struct{}), make(chan struct{})
+	waiting := make(chan struct{})
+	var requests atomic.Int64
+	g := startGateway(t, gateway.Config{
+		Vendors: anthropicAndOpenAI(t, func(w http.ResponseWriter, _ *http.Request) {
+			if requests.Add(1) == 2 {
+				close(arrived)
+				<-fail
+				w.WriteHeader(http.StatusInternalServerError)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(apis()["messages"].reply))
+		}),
+		Agent: gateway.Agent{Limits: gateway.Limits{MaxCostUSD: 0.02}, OnEvent: func(e gateway.Event) {
+			if e.Kind == gateway.WaitBegan {
+				close(waiting)
+			}
+		}},
+		FindCard: func(string, string) *model.ModelCard { return card },
+	})
+	g.call(t, "/v1/messages", messagesBody) // tells what a call costs
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		status, _, _ := g.call(t, "/v1/messages", messagesBody)
+		assert.Equal(t, http.StatusInternalServerError, status)
+	})
+	<-arrived
+	calls.Go(func() {
+		status, _, text := g.call(t, "/v1/messages", messagesBody)
+		assert.Equal(t, http.StatusOK, status, text)
+	})
+	<-waiting
+	close(fail)
+	calls.Wait()
+	status, _, _ := g.call(t, "/v1/messages", messagesBody)
+	require.Equal(t, http.StatusForbidden, status)
 }
 
 // After Refuse every call is refused with the reason.

@@ -22,7 +22,12 @@ func NewSlots(n int) *Slots {
 func (s *Slots) tryAcquire() bool { return s == nil || s.free.TryAcquire(1) }
 
 // acquire waits for a slot. It fails if ctx ends.
-func (s *Slots) acquire(ctx context.Context) error { return s.free.Acquire(ctx, 1) }
+func (s *Slots) acquire(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	return s.free.Acquire(ctx, 1)
+}
 
 // release gives a slot back.
 func (s *Slots) release() {
