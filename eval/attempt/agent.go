@@ -263,13 +263,3 @@ func (w *completionWatcher) readAgentError(e *trace.Entry) *watcherVerdict {
 	}
 	return &watcherVerdict{outcome: runs.OutcomeAgentError, detail: failure.Error}
 }
-
-// queuedCells returns the ids of the cells in the body of a run_queue message; nil if the body
-// cannot be decoded.
-func queuedCells(body []byte) []string {
-	var queue protocol.RunQueue
-	if json.Unmarshal(body, &queue) != nil {
-		return nil
-	}
-	return queue.Queue
-}

@@ -8,6 +8,7 @@ import (
 
 	"assay/eval/runs"
 	"assay/eval/session"
+	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
 	"assay/internal/trace"
@@ -51,7 +52,8 @@ func (w *completionWatcher) readKernelFrame(e *trace.Entry) {
 		w.updateCellRuns(e.CellID, func(c *cellRuns) { c.Start() })
 	case protocol.TypeRunQueue:
 		delete(w.cells, widgetRerunsID)
-		for _, id := range queuedCells(e.Body) {
+		queue, _ := notebook.QueuedCells(e.Body) // the session logs what is wrong with it
+		for _, id := range queue {
 			w.updateCellRuns(id, func(c *cellRuns) { c.Queue() })
 		}
 	case protocol.TypeCellResult:

@@ -35,6 +35,10 @@ const (
 	// accepted, unless its turn ends or its next message begins earlier.
 	submissionGrace = 10 * time.Second
 
+	// maxOpenCells is how many cells with open runs are watched: frames of a faulty kernel can
+	// name any number.
+	maxOpenCells = 10_000
+
 	// turnEndGrace is how long an agent that has submitted may take to end its turn.
 	turnEndGrace = time.Second
 )
@@ -406,9 +410,12 @@ func (w *completionWatcher) turnEndVerdict(how string) *watcherVerdict {
 }
 
 // updateCellRuns calls f with the runs of the cell id, and forgets the cell if it has no open run
-// after that.
+// after that. It does nothing for another cell than the first maxOpenCells.
 func (w *completionWatcher) updateCellRuns(id string, f func(*cellRuns)) {
-	c := w.cells[id]
+	c, isKnown := w.cells[id]
+	if !isKnown && len(w.cells) >= maxOpenCells {
+		return
+	}
 	f(&c)
 	if c.isOpen() {
 		w.cells[id] = c

@@ -84,7 +84,14 @@ func TestFramesThatCostMemoryAreRefused(t *testing.T) {
 	for i := range 17 {
 		many[fmt.Sprintf("text/x%d", i)] = ""
 	}
+	members := "{" + strings.Repeat(`"":0,`, 10_000) + `"":0}`
 	for name, c := range map[string]struct{ frame, says string }{
+		"members": {`{"type":"cell_output","cell_id":"a","output":` + members + "}", "output: expected at most 10000 members, found more"},
+		"frame":   {`{"type":"cell_output",` + members[1:], "expected at most 10000 members, found more"},
+		"lines": {
+			`{"type":"cell_output","cell_id":"a","output":{"output_type":"error","traceback":[` + strings.Repeat(`"",`, 10_000) + `""]}}`,
+			"output.traceback: expected at most 10000 strings, found more",
+		},
 		"mime types": {newDisplayFrame(t, many, ""), "output.data: expected at most 16 mime types, found 17"},
 		"mime type":  {newDisplayFrame(t, map[string]any{long: ""}, ""), "output.data: expected mime types of at most 128 bytes, found one of 129"},
 		"display id": {newDisplayFrame(t, nil, long), "output.data: expected an object, found null"},
@@ -98,4 +105,34 @@ func TestFramesThatCostMemoryAreRefused(t *testing.T) {
 			require.Empty(t, executions.Snapshot().Outputs)
 		})
 	}
+}
+
+func TestListsAndObjectsOfKernelAreBounded(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat(`"",`, 10_000)
+	for messageType, c := range map[string]struct{ fields, says string }{
+		protocol.TypeRunQueue:    {`"queue":[` + many + `""]`, "queue: expected at most 10000 strings, found more"},
+		protocol.TypeCellWidgets: {`"cell_id":"a","widget_state":{` + strings.ReplaceAll(many, ",", ":0,") + `"":0}`, "widget_state: expected at most 10000 members, found more"},
+	} {
+		executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+		body := fmt.Sprintf(`{"type":%q,%s}`, messageType, c.fields)
+		err := executions.ApplyFrame(1, protocol.Envelope{Type: messageType}, []byte(body))
+		require.EqualError(t, err, messageType+" frame: "+c.says)
+		snapshot := executions.Snapshot()
+		require.Empty(t, snapshot.RunQueue)
+		require.Empty(t, snapshot.Widgets)
+		queue, err := notebook.QueuedCells([]byte(body))
+		require.Equal(t, messageType == protocol.TypeRunQueue, err != nil)
+		require.Empty(t, queue)
+	}
+}
+
+// A text in very many pieces is kept: notebooks have one for each line.
+func TestTextInManyPiecesIsJoined(t *testing.T) {
+	t.Parallel()
+	executions := notebook.NewExecutions(notebook.ExecutionsConfig{})
+	applyFrame(t, executions, `{"type":"start_cell","cell_id":"a"}`)
+	applyFrame(t, executions, `{"type":"cell_output","cell_id":"a","output":{"output_type":"stream","name":"stdout","text":[`+
+		strings.Repeat(`"",`, 20_000)+`"all of it"]}}`)
+	require.Contains(t, string(executions.Snapshot().Outputs["a"][0]), "all of it")
 }

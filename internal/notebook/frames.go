@@ -86,6 +86,20 @@ func exceptionText(value json.RawMessage) string {
 	return valueText(value)
 }
 
+// QueuedCells returns the ids in the kernel's message run_queue: the cells that wait, in order. It
+// fails if "queue" is not a list of strings, or has more than 10,000.
+func QueuedCells(body []byte) ([]string, error) {
+	frame, err := newObjectReader(body)
+	if err != nil {
+		return nil, err
+	}
+	queue := frame.strings("queue")
+	if err := frame.err(); err != nil {
+		return nil, err
+	}
+	return queue, nil
+}
+
 // applyRunQueue processes a run_queue frame: its cells, in order, become the queue of cells
 // that wait for the kernel. It fails if "queue" is not a list of strings or has too many new
 // cells.

@@ -64,11 +64,8 @@ func decodedSize(mime string, value json.RawMessage) int {
 // valueText returns the JSON value of an output as text: a string itself, an array of strings
 // joined, and anything else as JSON.
 func valueText(value json.RawMessage) string {
-	if text, ok := unquoteString(value); ok {
+	if text, ok := joinStrings(value); ok {
 		return text
-	}
-	if texts, err := unquoteStrings(value); err == nil {
-		return strings.Join(texts, "")
 	}
 	return string(value)
 }

@@ -13,6 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// maxMembers is how many members an object and how many strings a list may have: their text takes
+// as little as three bytes each, and what they become a hundred.
+const maxMembers = 10_000
+
 // objectReader reads the members of a JSON object by their exact names. A member that is
 // missing or of a wrong type yields a zero value. err returns the first such error, which
 // names the member, what was expected and what was found.
@@ -23,7 +27,7 @@ type objectReader struct {
 }
 
 // newObjectReader parses text as a JSON object and returns its reader. It fails if text is not
-// one object. Of two members with the same name the last one counts.
+// one object, or has more than maxMembers. Of two members with the same name the last one counts.
 func newObjectReader(text []byte) (*objectReader, error) {
 	members, err := readMembers(text)
 	if err != nil {
@@ -33,7 +37,7 @@ func newObjectReader(text []byte) (*objectReader, error) {
 }
 
 // readMembers returns the members of a JSON object by name; of two with the same name the last
-// one. It fails if text is not one JSON object.
+// one. It fails if text is not one JSON object, or has more than maxMembers.
 func readMembers(text []byte) (map[string]json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	err := forEachMember(text, func(key string, value json.RawMessage) { members[key] = value })
@@ -44,7 +48,7 @@ func readMembers(text []byte) (map[string]json.RawMessage, error) {
 }
 
 // forEachMember calls f with each member of a JSON object, in order. The values are slices of
-// text. It fails if text is not one JSON object.
+// text. It fails if text is not one JSON object, or has more than maxMembers.
 func forEachMember(text []byte, f func(key string, value json.RawMessage)) error {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -54,7 +58,10 @@ func forEachMember(text []byte, f func(key string, value json.RawMessage)) error
 	if _, err := dec.ReadToken(); err != nil {
 		return err
 	}
-	for dec.PeekKind() != '}' {
+	for n := 0; dec.PeekKind() != '}'; n++ {
+		if n == maxMembers {
+			return fmt.Errorf("expected at most %d members, found more", maxMembers)
+		}
 		name, err := dec.ReadToken()
 		if err != nil {
 			return err
@@ -77,7 +84,8 @@ func forEachMember(text []byte, f func(key string, value json.RawMessage)) error
 }
 
 // forEachLastMember calls f once for each name in a JSON object, in the order in which the
-// names first occur, with the last value of that name. It fails if text is not one JSON object.
+// names first occur, with the last value of that name. It fails if text is not one JSON object,
+// or has more than maxMembers.
 func forEachLastMember(text []byte, f func(key string, value json.RawMessage)) error {
 	last, err := readMembers(text)
 	if err != nil {
@@ -221,7 +229,7 @@ func (r *objectReader) object(name string) *objectReader {
 	inner := &objectReader{path: r.path + name + ".", firstErr: r.firstErr}
 	var err error
 	if inner.members, err = readMembers(r.members[name]); err != nil {
-		r.failExpected(name, "an object")
+		r.fail(fmt.Errorf("%s%s: %w", r.path, name, err))
 	}
 	return inner
 }
@@ -236,14 +244,21 @@ func (r *objectReader) optionalObject(name string) *objectReader {
 }
 
 // strings returns the member of this name as a list of strings; nil if it is missing or null.
-// err reports any other type.
+// err reports any other type, and a list of more than maxMembers.
 func (r *objectReader) strings(name string) []string {
 	if !r.has(name) {
 		return nil
 	}
-	list, err := unquoteStrings(r.members[name])
+	var list []string
+	err := forEachString(r.members[name], func(text string) error {
+		if len(list) == maxMembers {
+			return fmt.Errorf("expected at most %d strings, found more", maxMembers)
+		}
+		list = append(list, text)
+		return nil
+	})
 	if err != nil {
-		r.failExpected(name, "an array of strings")
+		r.fail(fmt.Errorf("%s%s: %w", r.path, name, err))
 	}
 	return list
 }
@@ -251,14 +266,11 @@ func (r *objectReader) strings(name string) []string {
 // joinedText returns a text member as nbformat writes it: a string, or an array of strings,
 // which it joins. err reports any other type.
 func (r *objectReader) joinedText(name string) string {
-	if text, ok := unquoteString(r.members[name]); ok {
-		return text
-	}
-	list, err := unquoteStrings(r.members[name])
-	if err != nil {
+	text, ok := joinStrings(r.members[name])
+	if !ok {
 		r.failExpected(name, "a string or an array of strings")
 	}
-	return strings.Join(list, "")
+	return text
 }
 
 // unquoteString returns the text of a JSON string, and false if value is not one. Half of a
@@ -271,20 +283,45 @@ func unquoteString(value json.RawMessage) (string, bool) {
 	return string(text), true
 }
 
-// unquoteStrings returns the texts of a JSON array of strings. It fails if value is anything
-// else.
-func unquoteStrings(value json.RawMessage) ([]string, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(value, &list); err != nil {
-		return nil, err
+// joinStrings returns the text of a JSON string, or the joined texts of an array of strings; "" for
+// null, and false for anything else.
+func joinStrings(value json.RawMessage) (string, bool) {
+	if text, ok := unquoteString(value); ok {
+		return text, true
 	}
-	texts := make([]string, len(list))
-	for i, item := range list {
-		text, ok := unquoteString(item)
-		if !ok {
-			return nil, fmt.Errorf("item %d: expected a string, found %s", i, describeJSON(item))
+	var joined strings.Builder
+	err := forEachString(value, func(text string) error {
+		joined.WriteString(text)
+		return nil
+	})
+	return joined.String(), err == nil
+}
+
+// forEachString calls f with each text of a JSON array of strings, in order; not at all for null. It
+// fails if value, which was parsed, is anything else, and as f does.
+func forEachString(value json.RawMessage, f func(text string) error) error {
+	if string(value) == "null" {
+		return nil
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowInvalidUTF8(true))
+	if dec.PeekKind() != '[' {
+		return fmt.Errorf("expected an array of strings, found %s", describeJSON(value))
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for n := 0; dec.PeekKind() != ']'; n++ {
+		item, err := dec.ReadValue()
+		if err != nil {
+			return err
 		}
-		texts[i] = text
+		text, ok := unquoteString(json.RawMessage(item))
+		if !ok {
+			return fmt.Errorf("item %d: expected a string, found %s", n, describeJSON(item))
+		}
+		if err := f(text); err != nil {
+			return err
+		}
 	}
-	return texts, nil
+	return nil
 }

@@ -16,8 +16,9 @@ const (
 	// [Journal.WaitForRoom] blocks.
 	MaxUnwrittenBytes = 16 << 20
 
-	// RoomTimeout is how long WaitForRoom blocks at most.
-	RoomTimeout = 5 * time.Second
+	// RoomTimeout is how long WaitForRoom blocks while what it waits for reads no entry. To read
+	// one of 64 MiB, the largest, takes a second or two of a processor.
+	RoomTimeout = 30 * time.Second
 
 	// entryOverheadBytes is what an entry counts beside its body, in bytes.
 	entryOverheadBytes = 256
@@ -117,39 +118,49 @@ func (j *Journal) Close() {
 }
 
 // WaitForRoom blocks while more than [MaxUnwrittenBytes] of entries wait for the trace file or
-// for a follower made by [Journal.FollowWithBackpressure]. It fails with [ErrCannotWrite] after
-// [RoomTimeout], or at once if the file cannot be written, and with the cause of ctx. The
-// readers of kernel and agent, which alone can send faster than a disk writes, call it before
-// each frame.
+// for a follower made by [Journal.FollowWithBackpressure]. It fails with [ErrCannotWrite] if the
+// file cannot be written, and if the one that is furthest behind has not read an entry for
+// [RoomTimeout]; and with the cause of ctx. The readers of kernel and agent, which alone can send
+// faster than a disk writes, call it before each frame.
 func (j *Journal) WaitForRoom(ctx context.Context) error {
-	var timeout <-chan time.Time
+	timer := time.NewTimer(RoomTimeout)
+	defer timer.Stop()
+	var lastSlowest *journalNode
 	for {
 		j.mu.Lock()
-		writeErr := j.writeErr
-		full := slices.ContainsFunc(j.backpressured, func(f *Follower) bool {
-			return j.totalBytes-f.lastRead.totalBytes > MaxUnwrittenBytes
-		})
+		writeErr, slowest := j.writeErr, j.lastReadBySlowest()
+		isFull := j.totalBytes-slowest.totalBytes > MaxUnwrittenBytes
 		freed := waitChannel(&j.roomFreed)
 		j.mu.Unlock()
 		switch {
 		case writeErr != nil:
 			return fmt.Errorf("%w: %w", ErrCannotWrite, writeErr)
-		case !full:
+		case !isFull:
 			return nil
-		}
-		if timeout == nil {
-			timer := time.NewTimer(RoomTimeout)
-			defer timer.Stop()
-			timeout = timer.C
+		case slowest != lastSlowest:
+			timer.Reset(RoomTimeout)
+			lastSlowest = slowest
 		}
 		select {
 		case <-freed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-timeout:
-			return fmt.Errorf("%w fast enough: %d MiB have waited for %v", ErrCannotWrite, MaxUnwrittenBytes>>20, RoomTimeout)
+		case <-timer.C:
+			return fmt.Errorf("%w: more than %d MiB wait, and no entry was written for %v", ErrCannotWrite, MaxUnwrittenBytes>>20, RoomTimeout)
 		}
 	}
+}
+
+// lastReadBySlowest returns what the follower that WaitForRoom waits for, and that is furthest
+// behind, has read last; the newest entry if there is no such follower. The caller holds mu.
+func (j *Journal) lastReadBySlowest() *journalNode {
+	slowest := j.newest
+	for _, f := range j.backpressured {
+		if f.lastRead.totalBytes < slowest.totalBytes {
+			slowest = f.lastRead
+		}
+	}
+	return slowest
 }
 
 // setWriteError makes every WaitForRoom fail from now on, because the trace file cannot be

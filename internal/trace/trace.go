@@ -19,8 +19,8 @@
 //
 // If the file cannot be written, the writer stops and [Journal.WaitForRoom] returns
 // [ErrCannotWrite] from then on, which ends kernel and agent. If it cannot be
-// written fast enough, WaitForRoom blocks the readers of kernel and agent for up to
-// [RoomTimeout].
+// written fast enough, WaitForRoom blocks the readers of kernel and agent until it
+// is, and fails if nothing was written for [RoomTimeout].
 package trace
 
 import (

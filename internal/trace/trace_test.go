@@ -200,6 +200,28 @@ func TestWaitForRoomWaitsForDisk(t *testing.T) {
 	})
 }
 
+// Entries that take long, one after the other, are waited for as long as each is read in time.
+func TestWaitForRoomWaitsForSlowFollower(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		follower := journal.FollowWithBackpressure()
+		defer follower.Close()
+		for range 3 {
+			journal.Append(trace.Entry{Body: make([]byte, trace.MaxUnwrittenBytes)})
+		}
+		go func() {
+			for range 3 {
+				time.Sleep(trace.RoomTimeout - time.Second)
+				_, _ = follower.Next(t.Context())
+			}
+		}()
+		before := time.Now()
+		require.NoError(t, journal.WaitForRoom(t.Context()))
+		require.Equal(t, 3*(trace.RoomTimeout-time.Second), time.Since(before))
+	})
+}
+
 func TestWaitForRoomReturnsWithoutWriter(t *testing.T) {
 	t.Parallel()
 	journal := trace.NewJournal("s")
