@@ -198,6 +198,7 @@ func (p *cli) runPlayableCases(ctx context.Context, f *lintFlags, report *lint.R
 func (p *cli) runCasesWithAgent(ctx context.Context, f *lintFlags, agent string, cases []testcases.Case) (plays map[string]lint.PlayResult, err error) {
 	flags := f.host
 	flags.agent = agent
+	flags.sandbox.attemptsAtOnce = min(f.jobs, len(cases))
 	flags.sandbox.withhold(cases)
 	h, err := p.newHost(ctx, &flags)
 	if err != nil {

@@ -29,6 +29,10 @@ type sandboxFlags struct {
 	readPaths            []string
 	memory, disk         byteSizeFlag // 0 means no limit
 	processes, openFiles int          // 0 means no limit
+	flags                *pflag.FlagSet
+
+	// attemptsAtOnce is how many attempts run at the same time. The default of --processes depends on it. No flag.
+	attemptsAtOnce int
 
 	// withheldPaths are files and folders that neither kernel nor agent may read, because they tell
 	// how to pass. No flag.
@@ -45,7 +49,8 @@ func (f *sandboxFlags) add(flags *pflag.FlagSet) {
 	flags.Var(choiceFlag{&f.network, []string{"on", "loopback", "off"}}, "network", "network of sandboxed code, whatever its case says: `on|loopback|off`; loopback reaches only processes of the same sandbox")
 	f.setDefaultNetwork(flags, sandbox.NetworkOn)
 	flags.Var(&f.memory, "memory", "most memory that each sandboxed process may allocate, a `size` such as 8GiB; all together a quarter more; 0 is no limit")
-	flags.IntVar(&f.processes, "processes", 4096, "maximum `number` of processes and threads in a sandbox; 0 is no limit")
+	f.flags, f.attemptsAtOnce = flags, 4
+	flags.IntVar(&f.processes, "processes", maxDefaultProcesses, "maximum `number` of processes and threads in a sandbox; 0 is no limit; the default is lower if all attempts together could use up kernel.pid_max")
 	flags.IntVar(&f.openFiles, "open-files", 4096, "maximum `number` of open files of each sandboxed process; 0 is no limit")
 	flags.Var(&f.disk, "disk", "most data added to a working folder, measured each second, and the largest file: a `size` such as 2GiB; 0 is no limit")
 }
@@ -64,6 +69,27 @@ func (f *sandboxFlags) kernelNetwork() sandbox.Network {
 // allocates too much gets a MemoryError before the machine runs out. It returns 0 (no
 // limit) if that is not known.
 func defaultMemoryLimit() byteSizeFlag { return byteSizeFlag(sandbox.UsableMemoryBytes() / 4 * 3) }
+
+// maxDefaultProcesses and minDefaultProcesses bound the default of --processes.
+const (
+	maxDefaultProcesses = 4096
+	minDefaultProcesses = 256
+)
+
+// maxProcesses returns --processes or, if that was not given, the default for this machine.
+func (f *sandboxFlags) maxProcesses() int {
+	if f.flags.Changed("processes") {
+		return f.processes
+	}
+	return defaultProcesses(sandbox.ProcessNumbers(), f.attemptsAtOnce)
+}
+
+// defaultProcesses returns how many processes a sandbox may have so that a quarter of the numbers that Linux has for
+// processes stays free when each attempt has two sandboxes, full of processes that keep three numbers: their own,
+// their group's and their session's, whose leaders have ended.
+func defaultProcesses(numbers, attemptsAtOnce int) int {
+	return min(max(numbers/4*3/(2*3*attemptsAtOnce), minDefaultProcesses), maxDefaultProcesses)
+}
 
 // allSandboxesMemory returns how much memory all confined kernels and agents together may use: seven eighths
 // of what we may use, so that the server, and what else runs on the machine, keeps an eighth. 0 is no limit.
@@ -136,7 +162,7 @@ const maxEntriesLookedAt = 20_000
 func (f *sandboxFlags) newRules(readPaths []string) sandbox.Rules {
 	return sandbox.Rules{
 		ReadPaths: absolutePaths(readPaths), HiddenPaths: f.withheldPaths, SharedFolders: f.sharedFolders,
-		MaxMemoryBytes: int64(f.memory), MaxFileBytes: int64(f.disk), MaxProcesses: f.processes, MaxOpenFiles: f.openFiles,
+		MaxMemoryBytes: int64(f.memory), MaxFileBytes: int64(f.disk), MaxProcesses: f.maxProcesses(), MaxOpenFiles: f.openFiles,
 	}
 }
 
