@@ -24,8 +24,9 @@ const (
 	StopGrace = 2 * time.Second
 
 	// exitNoticeDelay is how long an error of the socket waits for the exit that may
-	// have caused it, so that the caller learns how the process died.
-	exitNoticeDelay = 250 * time.Millisecond
+	// have caused it, so that the caller learns how the process died. On a machine with
+	// much to do, Linux may need a second to end a process whose socket it has closed.
+	exitNoticeDelay = 2 * time.Second
 )
 
 // Process is a running subprocess and the [protocol.Conn] to it. Its methods may be
@@ -178,7 +179,7 @@ func (p *Process) SendFiles(body []byte, files ...*os.File) error {
 }
 
 // explainError returns the [*ExitError] that caused an error of the socket, if the
-// process has exited or exits within 250 ms (exitNoticeDelay); otherwise it returns err
+// process has exited or exits within 2 s (exitNoticeDelay); otherwise it returns err
 // with more context.
 func (p *Process) explainError(err error) error {
 	select {
