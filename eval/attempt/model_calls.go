@@ -29,8 +29,12 @@ type modelCalls struct {
 
 	// waits are the times in which the agent could do nothing but wait: for other calls of the run, or
 	// after its model's API had refused a call for now.
-	waits   modelWaits
-	silence time.Duration // in which calls were in flight and nothing came, if for longer than the delay
+	waits modelWaits
+
+	// silence is how long, until silenceCountedUntil, calls were in flight and nothing came of any, if
+	// that was for longer than the delay.
+	silence             time.Duration
+	silenceCountedUntil time.Time
 
 	isRefused      bool // the last call was refused for now: the next one repeats it
 	usage          runs.Usage
@@ -68,6 +72,7 @@ func (w *completionWatcher) beginModelCall(e *trace.Entry) {
 	}
 	m := &w.modelCalls
 	m.waits.endWaitAt(e.WallTime)
+	m.countSilence(e.WallTime)
 	if m.isRefused {
 		m.usage.Retries++
 	}
@@ -115,30 +120,45 @@ func (w *completionWatcher) readModelSilence(e *trace.Entry) {
 	}
 	m := &w.modelCalls
 	call := m.inFlight[silence.Call]
-	m.silence += call.silenceAt(e.WallTime)
-	call.silentSince = time.Time{}
-	if !silence.IsOver {
+	if silence.IsOver {
+		m.endSilence(e.WallTime)
+		call.silentSince = time.Time{}
+	} else {
 		call.silentSince = e.WallTime.Add(-time.Duration(silence.SilentMS) * time.Millisecond)
 	}
 	m.inFlight[silence.Call] = call
 }
 
-// silenceAt returns how long nothing has come until now, 0 if the call is not silent.
-func (c modelCall) silenceAt(now time.Time) time.Duration {
-	if c.silentSince.IsZero() {
-		return 0
+// silenceAt returns how long, until now, calls were in flight and nothing came of any.
+func (m *modelCalls) silenceAt(now time.Time) time.Duration {
+	since := m.silenceCountedUntil
+	for _, call := range m.inFlight {
+		switch {
+		case !call.waitsSince.IsZero():
+		case call.silentSince.IsZero():
+			return m.silence
+		default:
+			if call.silentSince.After(since) {
+				since = call.silentSince
+			}
+		}
 	}
-	return now.Sub(c.silentSince)
+	if !m.isAnswering() || now.Before(since) {
+		return m.silence
+	}
+	return m.silence + now.Sub(since)
 }
 
-// silenceAt returns how long, until now, calls were in flight of which nothing came. Calls at the same time
-// count once for each.
-func (m *modelCalls) silenceAt(now time.Time) time.Duration {
-	total := m.silence
-	for _, call := range m.inFlight {
-		total += call.silenceAt(now)
+// countSilence counts the present silence up to the time now, if there is one.
+func (m *modelCalls) countSilence(now time.Time) {
+	if total := m.silenceAt(now); total > m.silence {
+		m.silence, m.silenceCountedUntil = total, now
 	}
-	return total
+}
+
+// endSilence counts the silence until the time now, at which something of a reply has come.
+func (m *modelCalls) endSilence(now time.Time) {
+	m.silence, m.silenceCountedUntil = m.silenceAt(now), now
 }
 
 // readModelReply counts what a call has used. It returns a limit verdict if a limit was the reason for its refusal,
@@ -149,7 +169,7 @@ func (w *completionWatcher) readModelReply(e *trace.Entry) *watcherVerdict {
 		return nil // as above
 	}
 	m := &w.modelCalls
-	m.silence += m.inFlight[reply.Call].silenceAt(e.WallTime)
+	m.endSilence(e.WallTime)
 	delete(m.inFlight, reply.Call)
 	m.countUsage(reply)
 	if m.isRefused = reply.IsRefusedByVendor; m.isRefused && len(m.inFlight) == 0 {

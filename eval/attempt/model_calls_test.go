@@ -20,6 +20,7 @@ const (
 	modelCallWaits    = `agent>model {"type":"model_wait","call":1,"over":false}`
 	modelCallAdmitted = `agent>model {"type":"model_wait","call":1,"over":true}`
 	modelIsSilent     = `model>agent {"type":"model_silence","call":1,"silent_ms":10000,"over":false}`
+	model2IsSilent    = `model>agent {"type":"model_silence","call":2,"silent_ms":10000,"over":false}`
 	modelReplies      = `model>agent {"type":"model_reply","call":1,"status":200,"complete":true,"cost_usd":0.25,"response":{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":4,"cache_creation_input_tokens":5,"cache_read_input_tokens":6}}}`
 	modelReplies2     = `model>agent {"type":"model_reply","call":2,"status":200,"complete":true,"cost_usd":0.5,"response":{"content":[],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":20}}}`
 	modelRefuses      = `model>agent {"type":"model_reply","call":1,"status":429,"complete":false,"cost_usd":null,"error":"anthropic: 429 rate_limit_error: slowly","refused":true,"retry_after_ms":30000}`
@@ -50,6 +51,9 @@ func TestWaitsForModelsDoNotCount(t *testing.T) {
 		"a minute, if it says not":   {[]string{modelCallBegins, modelIsDown}, runs.Limits{WallTimeoutS: 60}, runs.OutcomeLimit, wall, 2 * time.Minute, time.Minute},
 		"silent for most of it":      {[]string{modelCallBegins, "wait 10s", modelIsSilent}, runs.Limits{WallTimeoutS: 60}, runs.OutcomeAgentError, "the model was silent for 1m0s of 1m0s, until the time of the attempt was over (wall: configured 1m0s)", time.Minute, 0},
 		"silent for some of it":      {[]string{"wait 35s", modelCallBegins, "wait 10s", modelIsSilent}, runs.Limits{WallTimeoutS: 60}, runs.OutcomeLimit, wall, time.Minute, 0},
+		"two silent at once":         {[]string{"wait 35s", modelCallBegins, modelCall2Begins, "wait 10s", modelIsSilent, model2IsSilent}, runs.Limits{WallTimeoutS: 60}, runs.OutcomeLimit, wall, time.Minute, 0},
+		"two, one after the other":   {[]string{modelCallBegins, "wait 10s", modelIsSilent, "wait 15s", modelReplies, modelCall2Begins, "wait 10s", model2IsSilent}, runs.Limits{WallTimeoutS: 60}, runs.OutcomeAgentError, "the model was silent for 1m0s of 1m0s, until the time of the attempt was over (wall: configured 1m0s)", time.Minute, 0},
+		"one, and another is not":    {[]string{modelCallBegins, "wait 10s", modelIsSilent, modelCall2Begins, "wait 40s", modelReplies2}, runs.Limits{WallTimeoutS: 60}, runs.OutcomeLimit, wall, time.Minute, 0},
 		"idle while it replies":      {[]string{modelCallBegins, "wait 100s", modelReplies}, runs.Limits{IdleTimeoutS: 30}, runs.OutcomeLimit, "idle: configured 30s, measured 30s", 130 * time.Second, 0},
 		"idle while it is down":      {[]string{modelCallBegins, modelIsDown}, runs.Limits{IdleTimeoutS: 30}, runs.OutcomeLimit, "idle: configured 30s, measured 30s", 90 * time.Second, time.Minute},
 		"reported delays do not add": {[]string{retryEvent(50_000, 1)}, runs.Limits{WallTimeoutS: 60}, runs.OutcomeLimit, wall, time.Minute, 50 * time.Second},
