@@ -26,7 +26,7 @@ type gatewayFlags struct {
 func (f *gatewayFlags) add(flags *pflag.FlagSet) {
 	f.mode = "on"
 	flags.Var(choiceFlag{&f.mode, []string{"on", "off"}}, "gateway", "have agents call their models through this process, which keeps the keys, counts, limits and records: `on|off`")
-	flags.IntVar(&f.maxCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all agents; 0 is no limit")
+	flags.IntVar(&f.maxCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all agents and judges; 0 is no limit")
 }
 
 // check rejects invalid flags.
@@ -62,7 +62,7 @@ func (h *kernelAndAgentHost) newModelGateway() (*modelGateway, error) {
 	}
 	g := &modelGateway{baseURLs: map[string]string{}}
 	g.config = gateway.Config{
-		Vendors: map[string]gateway.Vendor{}, Slots: gateway.NewSlots(f.gateway.maxCalls), FindCard: g.findCard, Transport: gateway.NewTransport(), Log: h.p.newLogger(),
+		Vendors: map[string]gateway.Vendor{}, Slots: h.modelSlots, FindCard: g.findCard, Transport: gateway.NewTransport(), Log: h.p.newLogger(),
 	}
 	if err := g.files.open(h.p, f.builtin); err != nil || g.files.isReplay() {
 		return g, err

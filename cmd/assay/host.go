@@ -19,6 +19,8 @@ import (
 	"assay/cmd/assay/internal/exit"
 	"assay/eval/attempt"
 	"assay/eval/runs"
+	"assay/internal/model"
+	"assay/internal/model/gateway"
 	"assay/internal/peers"
 	"assay/internal/protocol"
 	"assay/internal/subprocess"
@@ -82,7 +84,8 @@ type kernelAndAgentHost struct {
 	kernel     selectedKernel
 	pool       *kernel.Pool  // nil if kernels start cold
 	gateway    *modelGateway // for the agents' calls of models; nil: they call their models themselves
-	secret     string        // part of the names of sockets that code in a kernel must not find
+	modelSlots *gateway.Slots
+	secret     string // part of the names of sockets that code in a kernel must not find
 
 	person         string   // who does the agent's work; empty: an agent
 	agentCommand   []string // of a foreign agent, an MCP client, or an ACP agent
@@ -176,6 +179,7 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 	} else {
 		err = h.checkAgent()
 	}
+	h.modelSlots = gateway.NewSlots(h.flags.gateway.maxCalls)
 	if err == nil {
 		h.gateway, err = h.newModelGateway()
 	}
@@ -279,12 +283,21 @@ func (h *kernelAndAgentHost) attemptConfig() (attempt.Config, error) {
 		SolutionsDir: solutionsDir, Person: h.person,
 		Supervisor: h.supervisor, Kernel: h.kernelConfig(), Environ: h.p.environ, AgentConfig: h.agentConfig, WorkdirRoot: root,
 		IgnoreCaseNetwork: h.flags.sandbox.network != "",
-		LimitOverrides:    h.limitOverrides(), OpenJudge: h.p.openJudge, Redactor: h.p.redactor, Log: h.p.newLogger(),
+		LimitOverrides:    h.limitOverrides(), OpenJudge: h.openJudge, Redactor: h.p.redactor, Log: h.p.newLogger(),
 	}
 	if h.gateway != nil {
 		cfg.OpenModels = h.gateway.open
 	}
 	return cfg, nil
+}
+
+// openJudge opens a model for llm_judge, whose calls take slots of --max-model-calls like those of agents.
+func (h *kernelAndAgentHost) openJudge(name string) (model.Client, error) {
+	client, err := h.p.openJudge(name)
+	if err != nil {
+		return nil, err
+	}
+	return h.modelSlots.Limit(client), nil
 }
 
 // sandboxRoot returns the absolute path of the folder for working folders, and creates it

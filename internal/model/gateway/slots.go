@@ -4,9 +4,11 @@ import (
 	"context"
 
 	"golang.org/x/sync/semaphore"
+
+	"assay/internal/model"
 )
 
-// Slots bounds the calls in flight over several endpoints, first come first served. It is safe
+// Slots bounds the calls in flight over several endpoints and clients, first come first served. It is safe
 // for concurrent use. A nil *Slots has no limit.
 type Slots struct{ free *semaphore.Weighted }
 
@@ -34,4 +36,26 @@ func (s *Slots) release() {
 	if s != nil {
 		s.free.Release(1)
 	}
+}
+
+// Limit returns a client each of whose calls waits for a slot before it calls client: client itself
+// if s is nil.
+func (s *Slots) Limit(client model.Client) model.Client {
+	if s == nil {
+		return client
+	}
+	return limitedClient{s, client}
+}
+
+type limitedClient struct {
+	slots  *Slots
+	client model.Client
+}
+
+func (c limitedClient) Complete(ctx context.Context, req model.Request, onDelta func(model.Delta)) (*model.Response, error) {
+	if err := c.slots.acquire(ctx); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	defer c.slots.release()
+	return c.client.Complete(ctx, req, onDelta)
 }
