@@ -10,7 +10,10 @@ import (
 func TestDefaultProcesses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ numbers, attempts, want int }{
-		{4 << 20, 8, 4096}, {32768, 1, 4096}, {32768, 2, 2048}, {32768, 16, 256},
+		{4 << 20, 8, 4096},
+		{32768, 1, 4096},
+		{32768, 2, 2048},
+		{32768, 16, 256},
 		{32768, 64, 256}, // too few to share: a kernel must be able to start
 	} {
 		got := defaultProcesses(c.numbers, c.attempts)

@@ -212,7 +212,7 @@ func TestWaitForRoomWaitsForSlowFollower(t *testing.T) {
 		}
 		go func() {
 			for range 3 {
-				time.Sleep(trace.RoomTimeout - time.Second)
+				<-time.After(trace.RoomTimeout - time.Second)
 				_, _ = follower.Next(t.Context())
 			}
 		}()
