@@ -30,6 +30,7 @@ type recipe struct {
 	model   string // --model; "": a script
 	command string // replaces that of the section; "": none does
 	turns   string // of the scripted model; "": it solves the case
+	cases   string // file or folder with one case; "": recipeCase
 	args    []string
 	env     []string
 }
@@ -92,15 +93,19 @@ func recipeCommand(t *testing.T, heading string) string {
 func (r recipe) run(t *testing.T) recipeRun {
 	t.Helper()
 	dir := t.TempDir()
-	cases := writeFile(t, filepath.Join(dir, "cases.json"), recipeCase)
-	writeFile(t, filepath.Join(dir, "numbers.csv"), "n\n40\n2\n")
+	cases := r.cases
+	if cases == "" {
+		cases = writeFile(t, filepath.Join(dir, "cases.json"), recipeCase)
+		writeFile(t, filepath.Join(dir, "numbers.csv"), "n\n40\n2\n")
+	}
 	if r.turns == "" {
 		r.turns = solvingTurns(r.tools)
 	}
 	env := []string{"MODEL=" + r.model, "PATH=" + strings.Trim(r.path+":"+os.Getenv("PATH"), ":"), "PYTHONDONTWRITEBYTECODE=1"}
-	if r.model == "" {
+	switch {
+	case r.model == "":
 		env[0] = "MODEL=script:" + writeFile(t, filepath.Join(dir, "turns.jsonl"), r.turns)
-	} else {
+	case !strings.HasPrefix(r.model, "replay:"):
 		env = append(env, vendorEnvironment(t, r.turns)...)
 	}
 	command := r.command
@@ -149,7 +154,7 @@ func readRecipeRun(t *testing.T, out, printed string) recipeRun {
 			require.NoError(t, json.Unmarshal(line, &end.attempt))
 		}
 	}
-	folder := filepath.Join(out, "attempts", "0001-sum-e1-t1")
+	folder := globPaths(t, filepath.Join(out, "attempts", "*"))[0]
 	stderr, err := os.ReadFile(filepath.Join(folder, "stderr.txt"))
 	require.NoError(t, err, printed)
 	end.stderr = string(stderr)

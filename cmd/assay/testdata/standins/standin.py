@@ -61,9 +61,11 @@ def post(url, headers, body):
         sys.exit(f"API Error: {error.code} {error.read().decode()}")
 
 
-def events(response):
-    """Yield the data of the events of a stream."""
+def events(response, end=None):
+    """Yield the data of the events of a stream, up to the one with the text end."""
     assert response.headers["Content-Type"].startswith("text/event-stream"), response.headers
     for line in response:
+        if end and line == f"data: {end}\n".encode():
+            return
         if line.startswith(b"data: "):
             yield json.loads(line[len(b"data: "):])
