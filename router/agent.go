@@ -60,7 +60,7 @@ func (a *agentRole) routeFrame(p *Peer, f frame) {
 // waitToRead calls Config.AfterAgentFrame if the frame that was routed last is for it. Then it
 // blocks until the agent's outgoing queue and the trace have room, so that an agent that sends
 // requests without reading the answers is not read any further. It fails if ctx ends or the trace
-// has no room for 5 s.
+// has had no room for [trace.RoomTimeout].
 func (a *agentRole) waitToRead(ctx context.Context, p *Peer) error {
 	if seq := a.undecidedSeq; seq != 0 && a.router.cfg.AfterAgentFrame != nil {
 		a.undecidedSeq = 0

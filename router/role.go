@@ -41,7 +41,7 @@ type traceFedRole interface {
 type defaultPeerRole struct{ router *Router }
 
 // waitToRead blocks while too many trace entries wait to be written to the trace file. It fails
-// if that takes longer than 5 s or ctx ends.
+// as [trace.Journal.WaitForRoom] does.
 func (d defaultPeerRole) waitToRead(ctx context.Context, _ *Peer) error {
 	return d.router.journal.WaitForRoom(ctx)
 }

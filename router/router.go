@@ -40,7 +40,7 @@
 //	the kernel's queue is full    the request is answered with an error
 //	the kernel ends               what waits for it fails at once, with the reason; so do open runs
 //	a message cannot be routed    a panic costs this message and is logged
-//	the trace cannot keep up      peers are not read; after 5 s they are ended
+//	the trace cannot keep up      peers are not read; they are ended after trace.RoomTimeout without progress
 //
 // Frames that are dropped are noted in the trace. Two kinds are not, as they have
 // no receiver: those for a console at /run that is closing, and answers for an

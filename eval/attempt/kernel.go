@@ -95,15 +95,7 @@ func (w *completionWatcher) closeRun(e *trace.Entry, id string, f func(*cellRuns
 
 // noteAgentActive notes the time of a trace entry as the agent's last activity, from which the
 // idle limit counts.
-func (w *completionWatcher) noteAgentActive(e *trace.Entry) { w.noteAgentActiveAt(e.WallTime) }
-
-// noteAgentActiveAt notes a time, which may be in the future, as the agent's last activity,
-// from which the idle limit counts. It ignores a time before the one noted last.
-func (w *completionWatcher) noteAgentActiveAt(at time.Time) {
-	if at.After(w.agentReports.lastActiveAt) {
-		w.agentReports.lastActiveAt = at
-	}
-}
+func (w *completionWatcher) noteAgentActive(e *trace.Entry) { w.agentReports.lastActiveAt = e.WallTime }
 
 // readSessionEntry processes an event of the session and returns its verdict, or nil: a new
 // holder of the notebook, the end of a connection, a kernel that is replaced, an exceeded

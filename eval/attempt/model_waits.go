@@ -46,7 +46,6 @@ func (w *completionWatcher) readAgentEvent(e *trace.Entry) {
 		delay := reportedDelay(m.WaitMS)
 		w.modelWaits.addWait(e.WallTime, e.WallTime.Add(delay))
 		w.modelWaits.reason = fmt.Sprintf("waits %v, try %d: %s", delay.Round(time.Second/10), m.Attempt+1, withoutVendorPrefix(m.Error))
-		w.noteAgentActiveAt(w.modelWaits.countedUntil) // a reported delay does not count as idle
 	}
 }
 
@@ -105,7 +104,7 @@ func (s *modelWaits) descriptionAt(now time.Time) string {
 // checkModelWaits returns in due when a wait of the agent for its model ends, so that Progress is
 // updated then; zero means that there is no wait. Its verdict is always nil.
 func (w *completionWatcher) checkModelWaits(now time.Time) (v *watcherVerdict, due time.Time) {
-	for _, until := range []time.Time{w.modelWaits.countedUntil, w.modelCalls.waits.countedUntil} {
+	for _, until := range []time.Time{w.modelWaits.countedUntil, w.modelCalls.time.refusedUntil} {
 		if now.Before(until) {
 			due = earlierTime(due, until)
 		}

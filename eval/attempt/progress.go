@@ -70,7 +70,7 @@ func (w *completionWatcher) updateProgress(now time.Time) {
 // what the agent waits for (a console, a cell, an action, its model) or what its model or the
 // agent itself is doing.
 func (w *completionWatcher) describeActivity(now time.Time) string {
-	wait := cmp.Or(w.modelCalls.waitDescriptionAt(now), w.modelWaits.descriptionAt(now))
+	wait := cmp.Or(w.modelCalls.time.descriptionAt(now), w.modelWaits.descriptionAt(now))
 	switch {
 	case !w.holderPresence.awaySince.IsZero():
 		return "waiting for the console to come back"
@@ -82,7 +82,7 @@ func (w *completionWatcher) describeActivity(now time.Time) string {
 		return wait
 	case w.agentReports.modelActivity != "":
 		return w.agentReports.modelActivity
-	case w.modelCalls.isAnswering():
+	case w.modelCalls.time.isAnswering():
 		return "the model replies"
 	case w.person != nil:
 		return "the person works"
@@ -165,6 +165,7 @@ func (w *completionWatcher) trackModelActivity(e *trace.Entry) {
 	switch e.Type {
 	case protocol.TypeAgentStreamStart, protocol.TypeAgentUsageUpdate, protocol.TypeAgentAction, protocol.TypeAgentHistoryUpdated:
 		w.modelWaits.endWaitAt(e.WallTime)
+		w.modelCalls.time.goOn(e.WallTime)
 	}
 	switch e.Type {
 	case protocol.TypeAgentStreamBlock:

@@ -49,7 +49,7 @@ func (w *completionWatcher) checkQueuedRuns(now time.Time) (v *watcherVerdict, d
 			return nil, due
 		}
 	}
-	if until := w.agentReports.lastActiveAt.Add(queuedRunTimeout); now.Before(until) {
+	if until := w.idleSince().Add(queuedRunTimeout); now.Before(until) {
 		return nil, until
 	}
 	clear(w.cells)
@@ -92,13 +92,26 @@ func (w *completionWatcher) checkExpectedRun(id string, now time.Time) (due time
 // zero means that it does not count now.
 func (w *completionWatcher) checkIdleLimit(now time.Time) (v *watcherVerdict, due time.Time) {
 	idle := secondsToDuration(w.limits.IdleTimeoutS)
-	if idle <= 0 || len(w.cells) > 0 || len(w.modelCalls.inFlight) > 0 {
+	if idle <= 0 || len(w.cells) > 0 || len(w.modelCalls.time.inFlight) > 0 {
 		return nil, due
 	}
-	if took := now.Sub(w.agentReports.lastActiveAt); took >= idle {
+	since := w.idleSince()
+	if took := now.Sub(since); took >= idle {
 		return limitVerdict("idle", idle, took), due
 	}
-	return nil, w.agentReports.lastActiveAt.Add(idle)
+	return nil, since.Add(idle)
+}
+
+// idleSince returns since when the agent has not been active, and has not waited to repeat a call of its model. It
+// may be in the future.
+func (w *completionWatcher) idleSince() time.Time {
+	since := w.agentReports.lastActiveAt
+	for _, waitsUntil := range []time.Time{w.modelWaits.countedUntil, w.modelCalls.time.refusedUntil} {
+		if waitsUntil.After(since) {
+			since = waitsUntil
+		}
+	}
+	return since
 }
 
 // checkFinalMessage returns the verdict that ends the agent's turn if nothing has come for
