@@ -17,6 +17,8 @@ import (
 type modelServer struct {
 	session  *Session
 	endpoint *gateway.Endpoint
+	stopping context.Context //nolint:containedctx // ends when no more calls are served
+	stop     context.CancelFunc
 
 	mu       sync.Mutex // held while an entry is made, so that entries are in the order of their requests
 	requests calllog.Encoder
@@ -28,6 +30,7 @@ func (s *Session) newModelServer() *modelServer {
 		return nil
 	}
 	m := &modelServer{session: s}
+	m.stopping, m.stop = context.WithCancel(context.Background())
 	m.endpoint = s.cfg.OpenModels(gateway.Agent{
 		Limits: s.cfg.ModelLimits, OnEvent: m.record, SilenceDelay: s.cfg.ModelSilenceDelay, Session: s.cfg.ID, Workdir: s.workdir,
 	})
@@ -41,7 +44,10 @@ func (m *modelServer) Environ(environ []string, address string) []string {
 
 // Serve serves the connections of a listener until it is closed, and ends all calls then.
 func (m *modelServer) Serve(listener net.Listener) {
-	defer m.endpoint.Close()
+	defer func() {
+		m.stop()
+		m.endpoint.Close()
+	}()
 	if err := m.endpoint.Serve(listener); err != nil {
 		m.session.log.Debug("the agent's model server has ended", "error", err)
 	}
@@ -50,8 +56,8 @@ func (m *modelServer) Serve(listener net.Listener) {
 // record appends what happened to a call to the trace. A request waits until the trace has room:
 // an agent could ask faster than a disk writes.
 func (m *modelServer) record(e gateway.Event) {
-	if e.Kind == gateway.CallBegan {
-		if err := m.session.cfg.Journal.WaitForRoom(context.Background()); err != nil {
+	if e.Kind == gateway.CallBegan || e.Kind == gateway.CallRejected {
+		if err := m.session.cfg.Journal.WaitForRoom(m.stopping); err != nil && m.stopping.Err() == nil {
 			m.session.log.Warn("a call of a model came while the trace had no room", "error", err)
 		}
 	}

@@ -28,7 +28,8 @@ type Client interface {
 	// The client never retries a call; [IsTransient] says which errors a caller may
 	// retry. The error is an [*APIError] if the API refused the request, wraps
 	// [ErrUnreachable] if nothing came back and [ErrCutStream] if the reply broke off,
-	// and is the cause of ctx if ctx has ended.
+	// and is the cause of ctx if ctx has ended. With an error, the response is what had
+	// come of the reply, or nil.
 	Complete(ctx context.Context, req Request, onDelta func(Delta)) (*Response, error)
 }
 

@@ -86,9 +86,9 @@ func (a *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 	reply, err := a.sendAndReadReply(ctx, body, turn, onDelta)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return reply, context.Cause(ctx)
 	case err != nil:
-		return nil, endpoint.FormatProviderError(providerName, err)
+		return reply, endpoint.FormatProviderError(providerName, err)
 	}
 	return reply, nil
 }
@@ -100,7 +100,7 @@ const drainTimeout = time.Second
 // sendAndReadReply sends the body of one request and reads the streamed reply up to
 // message_stop. What the server sends after that, or a connection that then breaks,
 // does not change the result. A stream that ends earlier is an error that wraps
-// ErrCutStream.
+// ErrCutStream, with what had come.
 func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, onDelta func(model.Delta)) (*model.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -114,7 +114,7 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 	reply := wire.NewMessagesReply(onDelta)
 	for !reply.IsComplete() && stream.Next() {
 		if err := reply.AddEvent([]byte(stream.Current().RawJSON())); err != nil {
-			return nil, convertStreamError(err)
+			return reply.Arrived(), convertStreamError(err)
 		}
 	}
 	switch err := stream.Err(); {
@@ -123,9 +123,9 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 		_, _ = io.Copy(io.Discard, answer.Body)
 		return reply.Response(), nil
 	case err != nil:
-		return nil, convertStreamError(err)
+		return reply.Arrived(), convertStreamError(err)
 	default:
-		return nil, model.ErrCutStream
+		return reply.Arrived(), model.ErrCutStream
 	}
 }
 

@@ -84,8 +84,34 @@ func parse(call int64, body []byte) (r request, ok bool) {
 }
 
 // Encoder makes the stored form of requests, in the order of the calls. The zero value is ready.
-// It is not safe for concurrent use.
-type Encoder struct{ recent []request }
+// It is not safe for concurrent use. It keeps digests of the last requests, not their text.
+type Encoder struct{ recent []requestDigests }
+
+// hash is the SHA-256 of a text.
+type hash [sha256.Size]byte
+
+// requestDigests says what was in a request.
+type requestDigests struct {
+	call    int64
+	members map[string]hash // by name
+	list    string          // name of the member with the conversation; "": there is none
+	items   []hash
+}
+
+// digests returns what is in the request.
+func (r *request) digests() requestDigests {
+	d := requestDigests{call: r.call, members: map[string]hash{}}
+	for _, m := range r.members {
+		d.members[m.name] = sha256.Sum256(m.value)
+	}
+	if r.list >= 0 {
+		d.list = r.members[r.list].name
+	}
+	for _, item := range r.items {
+		d.items = append(d.items, sha256.Sum256(item))
+	}
+	return d
+}
 
 // Encode returns the stored form of the request of a call.
 func (e *Encoder) Encode(call int64, body []byte) Stored {
@@ -93,36 +119,37 @@ func (e *Encoder) Encode(call int64, body []byte) Stored {
 	if !ok {
 		return Stored{Request: body}
 	}
-	var best *request
+	digests := r.digests()
+	var best *requestDigests
 	common := 0
 	for i := range e.recent {
-		if n := r.commonItems(&e.recent[i]); best == nil || n >= common {
+		if n := digests.commonItems(&e.recent[i]); best == nil || n >= common {
 			best, common = &e.recent[i], n
 		}
 	}
 	stored := Stored{Request: body}
 	if best != nil {
-		stored = r.without(best, common)
+		stored = r.without(&digests, best, common)
 	}
-	e.recent = append(e.recent[max(0, len(e.recent)-Window+1):], r)
+	e.recent = append(e.recent[max(0, len(e.recent)-Window+1):], digests)
 	return stored
 }
 
 // commonItems returns how many of the first items of the conversation two requests have in common.
-func (r *request) commonItems(other *request) int {
-	if r.list < 0 || other.list < 0 || r.members[r.list].name != other.members[other.list].name {
+func (d *requestDigests) commonItems(other *requestDigests) int {
+	if d.list != other.list {
 		return 0
 	}
 	n := 0
-	for n < len(r.items) && n < len(other.items) && bytes.Equal(r.items[n], other.items[n]) {
+	for n < len(d.items) && n < len(other.items) && d.items[n] == other.items[n] {
 		n++
 	}
 	return n
 }
 
-// without returns the stored form of a request that has the first common items of the conversation,
-// and perhaps other members, in common with an earlier one.
-func (r *request) without(earlier *request, common int) Stored {
+// without returns the stored form of a request, with these digests, that has the first common items of the
+// conversation, and perhaps other members, in common with an earlier one.
+func (r *request) without(digests, earlier *requestDigests, common int) Stored {
 	same := &Same{Call: earlier.call}
 	kept := slices.Clone(r.members)
 	if common > 0 {
@@ -130,7 +157,8 @@ func (r *request) without(earlier *request, common int) Stored {
 		kept[r.list].value = joinItems(r.items[common:])
 	}
 	kept = slices.DeleteFunc(kept, func(m member) bool {
-		isSame := len(m.value) >= minMemberBytes && !slices.Contains(listNames(), m.name) && bytes.Equal(m.value, earlier.valueOf(m.name))
+		other, hasOther := earlier.members[m.name]
+		isSame := len(m.value) >= minMemberBytes && !slices.Contains(listNames(), m.name) && hasOther && digests.members[m.name] == other
 		if isSame {
 			same.Members = append(same.Members, m.name)
 		}

@@ -16,8 +16,13 @@ import (
 	"assay/internal/model/wire"
 )
 
-// maxRequestBytes is the largest body of a request, as with the Messages API.
-const maxRequestBytes = 32 << 20
+const (
+	// maxRequestBytes is the largest body of a request, as with the Messages API.
+	maxRequestBytes = 32 << 20
+
+	// maxBodyBytes is how many bytes of bodies are in memory at most. Further requests wait.
+	maxBodyBytes = 256 << 20
+)
 
 // call is one call of a model, from its request to its reply.
 type call struct {
@@ -31,7 +36,7 @@ type call struct {
 
 	admittedAt time.Time
 
-	mu          sync.Mutex
+	mu          sync.Mutex // held while events about silence are sent, so that these are in order
 	lastTraffic time.Time
 	silence     *time.Timer // fires after Agent.SilenceDelay without traffic; nil: the call has ended
 	isSilent    bool
@@ -39,36 +44,55 @@ type call struct {
 
 // serveCall answers a call of a model in the format of api.
 func (e *Endpoint) serveCall(w http.ResponseWriter, r *http.Request, api wire.API) {
-	body, status, err := readBody(w, r)
+	body, status, err := e.readBody(w, r)
 	if err != nil {
 		e.reject(w, r, api, status, err.Error())
 		return
 	}
+	defer e.releaseBody(r)
 	envelope, err := wire.ReadEnvelope(api, body)
 	if err != nil {
 		e.reject(w, r, api, http.StatusBadRequest, err.Error())
 		return
 	}
+	if envelope.IsBackground {
+		e.reject(w, r, api, http.StatusBadRequest, "background: what such a response uses cannot be counted: leave it out")
+		return
+	}
 	c := &call{endpoint: e, number: e.calls.Add(1), api: api, envelope: envelope, body: body}
-	c.event(Event{Kind: CallBegan, Request: &Request{API: api, Path: r.URL.RequestURI(), Model: envelope.Model, Body: json.RawMessage(body)}})
+	c.event(Event{Kind: CallBegan, Request: &Request{API: api, Path: cutPath(r.URL.RequestURI()), Model: envelope.Model, Body: json.RawMessage(body)}})
 	out := e.newReplyWriter(w)
+	release := func() {}
 	defer func() { // also if a broken connection is passed on by a panic
 		c.reply.Status = out.status
 		c.end()
+		release()
 	}()
-	release, err := c.admit(r.Context())
-	if err != nil {
+	admitted, err := c.admit(r.Context())
+	switch {
+	case err != nil && r.Context().Err() != nil:
+		c.abort()
+	case err != nil:
 		c.refuse(out, err)
 		return
 	}
-	defer release()
+	release = admitted
 	c.admittedAt = time.Now()
 	c.watchSilence()
 	c.run(out, r)
 }
 
-// readBody reads the body of a request. After an error, status is that of the response.
-func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
+// readBody reads the body of a request, once there is room in memory for it. After an error, status is that of the
+// response. Otherwise the caller must call releaseBody when the body is no longer needed.
+func (e *Endpoint) readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
+	if err := e.bodies.Acquire(r.Context(), bodyBytes(r)); err != nil {
+		return nil, http.StatusBadRequest, context.Cause(r.Context())
+	}
+	defer func() {
+		if err != nil {
+			e.releaseBody(r)
+		}
+	}()
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the body is encoded as %s: send it without Content-Encoding", encoding)
 	}
@@ -82,6 +106,17 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 		return nil, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
 	}
 	return body, http.StatusOK, nil
+}
+
+// releaseBody gives back the memory of a body that was read.
+func (e *Endpoint) releaseBody(r *http.Request) { e.bodies.Release(bodyBytes(r)) }
+
+// bodyBytes returns how many bytes the body of a request has at most.
+func bodyBytes(r *http.Request) int64 {
+	if r.ContentLength < 0 {
+		return maxRequestBytes
+	}
+	return min(r.ContentLength, maxRequestBytes)
 }
 
 // event sends an event of the call.
@@ -168,7 +203,7 @@ func (c *call) run(w *replyWriter, r *http.Request) {
 // end ends the call.
 func (c *call) end() {
 	c.stopSilence()
-	if c.reply.Response != nil && c.reply.CostUSD == nil {
+	if c.reply.Response != nil {
 		c.reply.CostUSD = c.card().CostUSD(c.reply.Response.Usage)
 	}
 	c.record()
@@ -191,7 +226,7 @@ func (c *call) card() *model.ModelCard {
 	return c.endpoint.cfg.FindCard(c.provider(), c.reply.Model)
 }
 
-// use returns what the call has used.
+// use returns what the call, which has ended, has used.
 func (c *call) use() Use {
 	r := c.reply.Response
 	if r == nil {
@@ -201,7 +236,7 @@ func (c *call) use() Use {
 	if c.reply.IsComplete {
 		used.Calls = 1
 	}
-	if usd := c.card().CostUSD(r.Usage); usd != nil {
+	if usd := c.reply.CostUSD; usd != nil {
 		used.CostUSD = *usd
 	}
 	return used
@@ -213,12 +248,12 @@ func (c *call) noteTraffic() {
 		c.reply.FirstByte = time.Since(c.admittedAt)
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	wasSilent, silent := c.isSilent, time.Since(c.lastTraffic)
 	c.isSilent, c.lastTraffic = false, time.Now()
 	if c.silence != nil {
 		c.silence.Reset(c.endpoint.cfg.Agent.SilenceDelay)
 	}
-	c.mu.Unlock()
 	if wasSilent {
 		c.event(Event{Kind: SilenceEnded, Silent: silent})
 	}
@@ -231,12 +266,10 @@ func (c *call) watchSilence() {
 	c.lastTraffic = time.Now()
 	c.silence = time.AfterFunc(c.endpoint.cfg.Agent.SilenceDelay, func() {
 		c.mu.Lock()
-		isSilent := c.silence != nil && !c.isSilent
-		c.isSilent = c.isSilent || isSilent
-		silent := time.Since(c.lastTraffic)
-		c.mu.Unlock()
-		if isSilent {
-			c.event(Event{Kind: SilenceBegan, Silent: silent})
+		defer c.mu.Unlock()
+		if c.silence != nil && !c.isSilent {
+			c.isSilent = true
+			c.event(Event{Kind: SilenceBegan, Silent: time.Since(c.lastTraffic)})
 		}
 	})
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
@@ -23,24 +25,25 @@ func (c *call) replyByClient(w *replyWriter, r *http.Request, m *Model) {
 		c.fail(w, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("this cannot be asked of %s: %v", m.Name, err))
 		return
 	}
-	request.Model = "" // the client's
-	if m.Provider != c.api.Provider() {
-		request.Thinking, request.ReasoningEffort = nil, "" // each vendor has another setting
-	}
+	request.Model = ""                                                // the client's
+	request.Thinking, request.ReasoningEffort = nil, ""               // each vendor has another setting
 	request.Turn, _ = strconv.Atoi(r.Header.Get(endpoint.TurnHeader)) // 0 without the header
 	out := wire.NewReplyWriter(w, c.api, c.envelope, "call_"+strconv.FormatInt(c.number, 10))
-	response, err := m.Client.Complete(r.Context(), request, func(d model.Delta) {
+	ctx, cancel := c.endpoint.outlive(r.Context())
+	defer cancel()
+	response, err := m.Client.Complete(ctx, request, func(d model.Delta) {
 		c.noteTraffic()
 		out.WriteDelta(d)
 	})
+	c.reply.Response = response
 	if err != nil {
 		c.failByClient(w, r, out, err)
 		return
 	}
 	c.noteTraffic()
-	c.reply.Response, c.reply.IsComplete = response, true
-	if err := out.Finish(response); err != nil {
-		c.reply.Error = "the agent has not read the reply to its end"
+	c.reply.IsComplete = true
+	if err := out.Finish(response); err != nil || r.Context().Err() != nil {
+		c.giveUp()
 	}
 }
 
@@ -48,22 +51,20 @@ func (c *call) replyByClient(w *replyWriter, r *http.Request, m *Model) {
 // breaks off for the agent, too.
 func (c *call) failByClient(w *replyWriter, r *http.Request, out *wire.ReplyWriter, err error) {
 	if r.Context().Err() != nil {
+		c.giveUp()
 		c.abort()
 	}
 	c.reply.Error = oneLine(err.Error())
 	c.reply.IsRefusedByVendor = model.IsTransient(err)
 	if refused, isRefusal := errors.AsType[*model.APIError](err); isRefusal {
-		if c.reply.RetryAfter = refused.RetryAfter; refused.RetryAfter > 0 && w.status == 0 {
-			w.Header().Set("Retry-After", strconv.FormatFloat(refused.RetryAfter.Seconds(), 'f', -1, 64))
-		}
-		c.reply.APIError = refused
+		c.reply.RetryAfter, c.reply.APIError = refused.RetryAfter, refused
 		out.Fail(refused)
 		return
 	}
 	if errors.Is(err, model.ErrCutStream) && w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	status := http.StatusBadGateway
+	status := statusOfFailure(err)
 	if !model.IsTransient(err) {
 		status = http.StatusBadRequest // calling again does not help
 	}
@@ -73,11 +74,12 @@ func (c *call) failByClient(w *replyWriter, r *http.Request, out *wire.ReplyWrit
 // serveTokenCount forwards a request to count the tokens of a prompt. It is no call: nothing is
 // counted or limited.
 func (e *Endpoint) serveTokenCount(w http.ResponseWriter, r *http.Request) {
-	body, status, err := readBody(w, r)
+	body, status, err := e.readBody(w, r)
 	if err != nil {
 		e.reject(w, r, wire.Messages, status, err.Error())
 		return
 	}
+	defer e.releaseBody(r)
 	envelope, err := wire.ReadEnvelope(wire.Messages, body)
 	vendor, hasVendor := e.cfg.Vendors[wire.Messages.Provider()]
 	if m := e.cfg.Model; err == nil && envelope.Model == ModelName {
@@ -97,17 +99,25 @@ func (e *Endpoint) serveTokenCount(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveModels answers a request about the list of models: with the vendor's if there is a key, else
-// with the one model that there is.
+// serveModels answers a request about models: with the vendor's if there is a key. Else the list has the
+// model "assay", if there is one.
 func (e *Endpoint) serveModels(w http.ResponseWriter, r *http.Request, api wire.API) {
 	vendor, hasVendor := e.cfg.Vendors[api.Provider()]
-	switch {
+	var ids []string
+	if e.cfg.Model != nil || e.cfg.Replayer != nil {
+		ids = []string{ModelName}
+	}
+	switch id, isOne := strings.CutPrefix(r.URL.Path, modelsPath+"/"); {
 	case r.Method != http.MethodGet:
 		e.reject(w, r, api, http.StatusMethodNotAllowed, "the method must be GET")
-	case hasVendor && r.URL.Path != modelsPath+"/"+ModelName:
+	case isOne && slices.Contains(ids, id):
+		wire.WriteModel(w, api.Provider(), id)
+	case hasVendor && e.cfg.Replayer == nil:
 		e.relay(w, r, api, vendor, nil)
+	case isOne:
+		e.reject(w, r, api, http.StatusNotFound, fmt.Sprintf("there is no model %q", cutPath(id)))
 	default:
-		wire.WriteModelList(w, api.Provider(), []string{ModelName})
+		wire.WriteModelList(w, api.Provider(), ids)
 	}
 }
 
@@ -115,7 +125,7 @@ func (e *Endpoint) serveModels(w http.ResponseWriter, r *http.Request, api wire.
 func (e *Endpoint) relay(w http.ResponseWriter, r *http.Request, api wire.API, vendor Vendor, body []byte) {
 	c := &call{endpoint: e, api: api, body: body}
 	out := e.newReplyWriter(w)
-	request, err := vendor.newRequest(r, bytes.NewReader(body))
+	request, err := vendor.newRequest(r, api, bytes.NewReader(body))
 	if err != nil {
 		c.fail(out, http.StatusBadGateway, "api_error", err.Error())
 		return

@@ -7,11 +7,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"assay/internal/model"
 	"assay/internal/model/gateway"
 )
 
@@ -82,6 +85,10 @@ func TestFaultsOfVendors(t *testing.T) {
 				_ = http.NewResponseController(w).Flush()
 			}
 		}, 200, `"text":"[redacted]"`, "", false, 0},
+		"a page in place of a reply": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = w.Write([]byte("<html>Sign in"))
+		}, 200, "<html>Sign in", "<html>Sign in", false, 0},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://elsewhere.invalid/", http.StatusTemporaryRedirect)
 		}, 307, "", "307", false, 0},
@@ -155,6 +162,115 @@ func TestAgentThatGoesAway(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, text)
 	require.Equal(t, "the agent has closed the connection", g.replies()[0].Error)
 	require.False(t, g.replies()[0].IsRefusedByVendor)
+}
+
+// An agent that leaves a reply before its end is charged for it: with what the vendor says if that comes soon, else
+// with an estimate.
+func TestAgentThatLeavesAReply(t *testing.T) {
+	t.Parallel()
+	left := make(chan struct{})
+	for name, test := range map[string]struct {
+		after string // that the agent has left
+		used  model.Usage
+	}{
+		"the usage comes": {chatUsage + chatDone, model.Usage{InputTokens: 7, OutputTokens: 3}},
+		"nothing comes":   {"", model.Usage{InputTokens: int64(len(streamedBody(chatBody))+len(`,"stream_options":{}`)) / 4, OutputTokens: 6}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := startGateway(t, gateway.Config{Vendors: anthropicAndOpenAI(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = w.Write([]byte(chatChunks))
+				_ = http.NewResponseController(w).Flush()
+				<-left
+				_, _ = w.Write([]byte(test.after))
+				_ = http.NewResponseController(w).Flush()
+				if test.after == "" {
+					awaitClientGone(r)
+				}
+			})})
+			response, err := g.post(t.Context(), "/v1/chat/completions", streamedBody(chatBody))
+			require.NoError(t, err)
+			got := make([]byte, len(chatChunks))
+			_, err = io.ReadFull(response.Body, got)
+			require.NoError(t, err)
+			require.NoError(t, response.Body.Close())
+			if name == "the usage comes" {
+				close(left)
+			}
+			g.awaitReply(t)
+			if test.after == "" { // else the server may not notice that the agent has left
+				require.Equal(t, "the agent has not read the reply to its end", g.replies()[0].Error)
+			}
+			require.InDelta(t, test.used.InputTokens, g.replies()[0].Response.Usage.InputTokens, 5)
+			require.InDelta(t, test.used.OutputTokens, g.replies()[0].Response.Usage.OutputTokens, 5)
+		})
+	}
+}
+
+// An agent that leaves while its call waits for others has left: the call was not refused.
+func TestAgentThatLeavesTheQueue(t *testing.T) {
+	t.Parallel()
+	ctx, leave := context.WithCancel(t.Context())
+	defer leave()
+	finish := make(chan struct{})
+	g := startGateway(t, gateway.Config{
+		Slots: gateway.NewSlots(1), Vendors: newVendors(t, func() { <-finish }),
+		Agent: gateway.Agent{OnEvent: func(e gateway.Event) {
+			if e.Kind == gateway.WaitBegan {
+				leave()
+			}
+		}},
+	})
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		status, _, _ := g.call(t, "/v1/messages", messagesBody)
+		assert.Equal(t, http.StatusOK, status)
+	})
+	require.Eventually(t, func() bool { return len(g.kinds()) > 0 }, time.Minute, time.Millisecond)
+	_, err := g.post(ctx, "/v1/messages", messagesBody) //nolint:bodyclose // there is none
+	require.ErrorIs(t, err, context.Canceled)
+	g.awaitReply(t)
+	close(finish)
+	calls.Wait()
+	require.Zero(t, g.replies()[0].Status)
+	require.Equal(t, "the agent has closed the connection", g.replies()[0].Error)
+}
+
+// The last event of a call is its end, also if nothing comes again and again.
+func TestEventsOfACallAreInOrder(t *testing.T) {
+	t.Parallel()
+	pieces := strings.SplitAfter(messagesStream, "\n\n")
+	g := startGateway(t, gateway.Config{
+		Agent: gateway.Agent{SilenceDelay: time.Microsecond},
+		Vendors: anthropicAndOpenAI(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, piece := range pieces {
+				_, _ = w.Write([]byte(piece))
+				_ = http.NewResponseController(w).Flush()
+			}
+		}),
+	})
+	for range 200 {
+		g.call(t, "/v1/messages", streamedBody(messagesBody))
+	}
+	g.Close()
+	isSilent, hasEnded := map[int64]bool{}, map[int64]bool{}
+	for _, e := range g.events {
+		require.False(t, hasEnded[e.Call], "%s after the end", e.Kind)
+		switch e.Kind {
+		case gateway.SilenceBegan:
+			require.False(t, isSilent[e.Call])
+			isSilent[e.Call] = true
+		case gateway.SilenceEnded:
+			require.True(t, isSilent[e.Call])
+			isSilent[e.Call] = false
+		case gateway.CallEnded:
+			hasEnded[e.Call] = true
+		default:
+		}
+	}
+	require.Len(t, hasEnded, 200)
 }
 
 // The end of the endpoint ends its calls.

@@ -58,12 +58,13 @@ func (f *keyFilter) next(piece []byte) []byte {
 func (f *keyFilter) rest() []byte { return f.held }
 
 // usageFilter removes the chunk of a streamed chat completion that has only the usage, for which
-// the gateway has asked and the agent has not.
+// the gateway has asked and the agent has not. Some servers leave out the empty lines between chunks.
 type usageFilter struct {
-	held []byte // the beginning of an event
+	held    []byte // the beginning of a line
+	isAfter bool   // the last line was removed: with it goes the empty one after it
 }
 
-// maxHeldBytes is how much of an event is held back at most: a chunk with only the usage is short.
+// maxHeldBytes is how much of a line is held back at most: a chunk with only the usage is short.
 const maxHeldBytes = 8 << 10
 
 func (f *usageFilter) next(piece []byte) []byte {
@@ -71,14 +72,16 @@ func (f *usageFilter) next(piece []byte) []byte {
 	f.held = nil
 	var kept []byte
 	for len(text) > 0 {
-		end := endOfEvent(text)
+		end := bytes.IndexByte(text, '\n') + 1
 		if end == 0 {
 			break
 		}
-		if !isUsageChunk(text[:end]) {
-			kept = append(kept, text[:end]...)
-		}
+		line := text[:end]
 		text = text[end:]
+		isRemoved := isUsageChunk(line) || f.isAfter && len(bytes.TrimSpace(line)) == 0
+		if f.isAfter = isRemoved && !f.isAfter; !isRemoved {
+			kept = append(kept, line...)
+		}
 	}
 	if len(text) > maxHeldBytes {
 		return append(kept, text...)
@@ -89,20 +92,9 @@ func (f *usageFilter) next(piece []byte) []byte {
 
 func (f *usageFilter) rest() []byte { return f.held }
 
-// endOfEvent returns the index after the empty line that ends the first event, 0 if there is none.
-func endOfEvent(text []byte) int {
-	end := 0
-	for _, line := range []string{"\n\n", "\r\n\r\n", "\r\r"} {
-		if at := bytes.Index(text, []byte(line)); at >= 0 && (end == 0 || at+len(line) < end) {
-			end = at + len(line)
-		}
-	}
-	return end
-}
-
-// isUsageChunk reports whether an event is a chunk with usage and without choices.
-func isUsageChunk(event []byte) bool {
-	_, data, found := bytes.Cut(event, []byte("data:"))
+// isUsageChunk reports whether a line is a chunk with usage and without choices.
+func isUsageChunk(line []byte) bool {
+	data, found := bytes.CutPrefix(line, []byte("data:"))
 	if !found || !bytes.Contains(data, []byte(`"usage"`)) || !gjson.ValidBytes(bytes.TrimSpace(data)) {
 		return false
 	}

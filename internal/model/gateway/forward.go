@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,7 +61,9 @@ func (c *call) forward(w *replyWriter, r *http.Request, vendor Vendor, body []by
 			return
 		}
 	}
-	request, err := vendor.newRequest(r, bytes.NewReader(body))
+	ctx, cancel := c.endpoint.outlive(r.Context())
+	defer cancel()
+	request, err := vendor.newRequest(r.WithContext(ctx), c.api, bytes.NewReader(body))
 	if err != nil {
 		c.fail(w, http.StatusBadGateway, "api_error", err.Error())
 		return
@@ -78,9 +82,25 @@ func (c *call) forward(w *replyWriter, r *http.Request, vendor Vendor, body []by
 	c.passOn(w, r, vendor, response, filters)
 }
 
+// drainTimeout is how long a vendor's reply is read on after the agent has gone: its end says what it has used.
+const drainTimeout = 5 * time.Second
+
+// outlive returns a context for a call to a vendor. It ends drainTimeout after that of the agent's request, and with
+// the endpoint at once. The caller must call cancel.
+func (e *Endpoint) outlive(agent context.Context) (ctx context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancel(context.WithoutCancel(agent))
+	stopClosing := context.AfterFunc(e.ctx, end)
+	stopDraining := context.AfterFunc(agent, func() { time.AfterFunc(drainTimeout, end) })
+	return ctx, func() {
+		stopClosing()
+		stopDraining()
+		end()
+	}
+}
+
 // newRequest returns the request of an agent as a request to the vendor, with another body: the
 // headers are the agent's, except for keys and what belongs to the connection.
-func (v Vendor) newRequest(r *http.Request, body io.Reader) (*http.Request, error) {
+func (v Vendor) newRequest(r *http.Request, api wire.API, body io.Reader) (*http.Request, error) {
 	target := *v.BaseURL
 	base, path := strings.TrimSuffix("/"+strings.Trim(target.Path, "/"), "/"), r.URL.Path
 	if strings.HasSuffix(base, "/v1") {
@@ -96,16 +116,21 @@ func (v Vendor) newRequest(r *http.Request, body io.Reader) (*http.Request, erro
 			request.Header[name] = values
 		}
 	}
-	if v.APIKey == "" {
-		return request, nil
+	if slices.Contains(vendorHosts(), target.Hostname()) {
+		request.Header.Del(endpoint.TurnHeader) // for scripted models
 	}
-	if _, isAnthropic := r.Header["Anthropic-Version"]; isAnthropic || strings.HasPrefix(r.URL.Path, "/v1/messages") {
+	switch {
+	case v.APIKey == "":
+	case api == wire.Messages:
 		request.Header.Set("X-Api-Key", v.APIKey)
-	} else {
+	default:
 		request.Header.Set("Authorization", "Bearer "+v.APIKey)
 	}
 	return request, nil
 }
+
+// vendorHosts returns the hosts of the vendors' own APIs.
+func vendorHosts() []string { return []string{"api.anthropic.com", "api.openai.com"} }
 
 // isLocalHeader reports whether a header belongs to one of the two connections, or tells of the
 // agent's or the vendor's account, so that it is not passed on.
@@ -120,15 +145,20 @@ func isLocalHeader(name string) bool {
 // failUnreachable answers a call whose vendor did not reply.
 func (c *call) failUnreachable(w *replyWriter, r *http.Request, vendor Vendor, err error) {
 	if r.Context().Err() != nil {
+		c.giveUp()
 		c.abort()
 	}
 	c.reply.IsRefusedByVendor = true
-	text := vendor.redact("the model's API did not reply: " + reasonOf(err))
+	status := statusOfFailure(err)
+	c.fail(w, status, model.ErrorTypeOfStatus(status), vendor.redact("the model's API did not reply: "+reasonOf(err)))
+}
+
+// statusOfFailure returns the status for an agent whose call may succeed later.
+func statusOfFailure(err error) int {
 	if _, isIdle := errors.AsType[*endpoint.IdleError](err); isIdle {
-		c.fail(w, http.StatusGatewayTimeout, "timeout_error", text)
-		return
+		return http.StatusGatewayTimeout
 	}
-	c.fail(w, http.StatusBadGateway, "api_error", text)
+	return http.StatusBadGateway
 }
 
 // abort ends a call whose agent has gone, or whose attempt has ended. It does not return.
@@ -190,13 +220,11 @@ func (c *call) passOn(w *replyWriter, r *http.Request, vendor Vendor, response *
 		c.reply.Error, c.reply.APIError = oneLine(refused.Error()), refused
 		c.reply.IsRefusedByVendor = model.IsTransient(refused)
 		c.reply.RetryAfter = endpoint.ParseRetryAfter(response.Header)
-	case response.StatusCode >= http.StatusBadRequest:
-		c.reply.Error = fmt.Sprintf("the model's API replied with the status %d", response.StatusCode)
-		c.reply.IsRefusedByVendor = model.IsTransient(&model.APIError{Status: response.StatusCode})
-		c.reply.RetryAfter = endpoint.ParseRetryAfter(response.Header)
-	case reply.IsComplete:
 	case writeErr != nil || r.Context().Err() != nil:
-		c.reply.Error = "the agent has not read the reply to its end"
+		c.giveUp()
+	case reply.IsComplete:
+	case reply.Err != nil:
+		c.reply.Error, c.reply.IsRefusedByVendor = vendor.redact(oneLine(reply.Err.Error())), model.IsTransient(reply.Err)
 	case readErr != nil:
 		c.reply.Error, c.reply.IsRefusedByVendor = vendor.redact("the reply broke off: "+reasonOf(readErr)), true
 		panic(http.ErrAbortHandler) // so that the agent sees that, too
@@ -205,27 +233,60 @@ func (c *call) passOn(w *replyWriter, r *http.Request, vendor Vendor, response *
 	}
 }
 
+// giveUp notes that the agent has not read the reply to its end. If the vendor has not said what the reply has
+// used, that is estimated, unless the attempt has ended.
+func (c *call) giveUp() {
+	c.reply.Error = "the agent has not read the reply to its end"
+	if c.endpoint.ctx.Err() != nil {
+		return
+	}
+	if c.reply.Response == nil {
+		c.reply.Response = &model.Response{Content: []model.Block{}}
+	}
+	used := &c.reply.Response.Usage
+	isKnown := used.PromptTokens() > 0 // Chat Completions say it after the finish_reason
+	if isKnown && c.reply.IsComplete {
+		return
+	}
+	if !isKnown {
+		used.InputTokens = estimateTokens(len(c.body))
+	}
+	if text, err := json.Marshal(c.reply.Response.Content); err == nil {
+		used.OutputTokens = max(used.OutputTokens, estimateTokens(len(text)))
+	}
+}
+
+// estimateTokens returns how many tokens a text of n bytes has, roughly.
+func estimateTokens(n int) int64 { return int64(n / 4) }
+
 // pieceBytes is how much of a reply is passed on at once, at most.
 const pieceBytes = 32 << 10
 
 // copyPieces copies a reply piece by piece, each as soon as it comes, to the reader and through
-// the filters to the agent. It returns the errors of reading, other than io.EOF, and of writing.
-func (c *call) copyPieces(w *replyWriter, body io.Reader, reader io.Writer, filters pieceFilters) (readErr, writeErr error) {
+// the filters to the agent. It returns the errors of reading, other than io.EOF, and of writing. After an
+// error of writing it reads on for drainTimeout.
+func (c *call) copyPieces(w *replyWriter, body io.ReadCloser, reader io.Writer, filters pieceFilters) (readErr, writeErr error) {
+	stop := func() { _ = body.Close() }
 	buffer := make([]byte, pieceBytes)
 	for {
 		n, err := body.Read(buffer)
 		if n > 0 {
 			c.noteTraffic()
 			_, _ = reader.Write(buffer[:n]) // never fails
-			if writeErr = w.send(filters.next(buffer[:n])); writeErr != nil {
-				return nil, writeErr
+			if writeErr == nil {
+				if writeErr = w.send(filters.next(buffer[:n])); writeErr != nil {
+					defer time.AfterFunc(drainTimeout, stop).Stop()
+				}
 			}
+		}
+		if err != nil && writeErr == nil {
+			writeErr = w.send(filters.rest())
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, w.send(filters.rest())
+			return nil, writeErr
 		case err != nil:
-			return err, w.send(filters.rest())
+			return err, writeErr
 		}
 	}
 }

@@ -25,6 +25,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
 	"assay/internal/model/replay"
@@ -135,6 +137,7 @@ type Endpoint struct {
 	cancel context.CancelFunc
 
 	ledger   ledger
+	bodies   *semaphore.Weighted // bytes of bodies in memory
 	recorded callQueue
 }
 
@@ -155,7 +158,7 @@ func New(cfg Config) *Endpoint {
 	if cfg.Transport == nil {
 		cfg.Transport = NewTransport()
 	}
-	e := &Endpoint{cfg: cfg, transport: cfg.Transport, ledger: ledger{limits: cfg.Agent.Limits}, writeTimeout: writeTimeout}
+	e := &Endpoint{cfg: cfg, transport: cfg.Transport, ledger: ledger{limits: cfg.Agent.Limits}, bodies: semaphore.NewWeighted(maxBodyBytes), writeTimeout: writeTimeout}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.http = &http.Server{
 		Handler: e, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleConnTimeout,
@@ -234,25 +237,30 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.serveCall(w, r, api)
 	case r.URL.Path == countTokensPath && r.Method == http.MethodPost:
 		e.serveTokenCount(w, r)
-	case r.URL.Path == modelsPath || strings.HasPrefix(r.URL.Path, modelsPath+"/"):
+	case r.URL.Path == modelsPath || isModelPath(r.URL.Path):
 		e.serveModels(w, r, api)
 	case isCall && strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		e.reject(w, r, api, http.StatusUpgradeRequired, "calls over WebSocket are not served: use POST") // Codex then does so at once
 	case isCall || r.URL.Path == countTokensPath:
 		e.reject(w, r, api, http.StatusMethodNotAllowed, "the method must be POST")
 	default:
-		e.reject(w, r, api, http.StatusNotFound, r.URL.Path+" is not served: there are /v1/messages, /v1/messages/count_tokens, /v1/chat/completions, /v1/responses and /v1/models")
+		e.reject(w, r, api, http.StatusNotFound, cutPath(r.URL.Path)+" is not served: there are /v1/messages, /v1/messages/count_tokens, /v1/chat/completions, /v1/responses and /v1/models")
 	}
 }
 
-// maxPathBytes is how much of the path of a rejected request is kept.
-const maxPathBytes = 200
+// cutPath returns as much of the path of a request as is kept.
+func cutPath(path string) string {
+	const maxBytes = 200
+	if len(path) > maxBytes {
+		return strings.ToValidUTF8(path[:maxBytes], "") + "…"
+	}
+	return path
+}
 
 // reject answers a request that is no call of a model with an error in the format of api. The vendors'
 // SDKs do not repeat it.
 func (e *Endpoint) reject(w http.ResponseWriter, r *http.Request, api wire.API, status int, text string) {
-	path := r.URL.Path
-	e.cfg.Agent.OnEvent(Event{Kind: CallRejected, Request: &Request{API: api, Path: path[:min(len(path), maxPathBytes)]}, Reply: &Reply{Status: status, Error: text}})
+	e.cfg.Agent.OnEvent(Event{Kind: CallRejected, Request: &Request{API: api, Path: cutPath(r.URL.Path)}, Reply: &Reply{Status: status, Error: text}})
 	w.Header().Set("X-Should-Retry", "false")
 	wire.WriteError(w, api, status, model.ErrorTypeOfStatus(status), text)
 }
@@ -262,6 +270,13 @@ const (
 	countTokensPath = "/v1/messages/count_tokens" //nolint:gosec // no credentials
 	modelsPath      = "/v1/models"
 )
+
+// isModelPath reports whether a path, which is not escaped, names a model. The path is forwarded with the vendor's
+// key: it must not lead elsewhere.
+func isModelPath(path string) bool {
+	id, found := strings.CutPrefix(path, modelsPath+"/")
+	return found && id != "" && id != "." && id != ".." && !strings.ContainsAny(id, `/\`)
+}
 
 // apiOfHeader returns the API whose client has probably sent a request to no path of an API.
 func apiOfHeader(r *http.Request) wire.API {

@@ -162,6 +162,8 @@ func TestOtherRequestsAreRejected(t *testing.T) {
 		"a WebSocket":        {"GET", "/v1/responses", "", []string{"Connection", "Upgrade", "Upgrade", "websocket"}, 426, "use POST"},
 		"too large":          {"POST", "/v1/messages", strings.Repeat(" ", 33<<20), nil, 413, "larger than 33554432 bytes"},
 		"encoded":            {"POST", "/v1/responses", "x", []string{"Content-Encoding", "zstd"}, 415, "without Content-Encoding"},
+		"a long path":        {"POST", "/" + strings.Repeat("x", 100_000), "{}", nil, 404, "… is not served"},
+		"in the background":  {"POST", "/v1/responses", `{"model":"assay","input":"hi","background":true}`, nil, 400, "background"},
 		"no JSON":            {"POST", "/v1/responses", "x", nil, 400, "error"},
 		"no model":           {"POST", "/v1/responses", "{}", nil, 400, "model"},
 		"tokens of a prompt": {"POST", "/v1/messages/count_tokens", messagesBody, nil, 404, "cannot be counted"},
@@ -182,7 +184,10 @@ func TestOtherRequestsAreRejected(t *testing.T) {
 		require.Contains(t, string(text), `"error"`, name)
 		require.Equal(t, "false", response.Header.Get("X-Should-Retry"), name)
 	}
-	require.Len(t, g.kinds(), 11)
+	require.Len(t, g.kinds(), 13)
+	for _, e := range g.events {
+		require.Less(t, len(e.Request.Path)+len(e.Reply.Error), 1000)
+	}
 	require.NotContains(t, g.kinds(), gateway.CallBegan)
 }
 
@@ -203,14 +208,24 @@ func TestListOfModels(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	alone := startGateway(t, gateway.Config{})
+	none := startGateway(t, gateway.Config{})
+	require.Equal(t, `{"data":[],"object":"list"}`, get(none, "/v1/models"))
+	require.Contains(t, get(none, "/v1/models/assay"), `there is no model \"assay\"`)
+	alone := startGateway(t, gateway.Config{Model: &gateway.Model{Name: "script:x"}})
 	require.Contains(t, get(alone, "/v1/models"), `"object":"list"`)
 	require.Contains(t, get(alone, "/v1/models"), `"id":"assay"`)
 	require.Contains(t, get(alone, "/v1/models", "Anthropic-Version", "2023-06-01"), `"has_more":false`)
+	require.Equal(t, `{"id":"assay","object":"model","created":0,"owned_by":"assay"}`, get(alone, "/v1/models/assay"))
+	require.Contains(t, get(alone, "/v1/models/x"), `there is no model \"x\"`)
 	behind := startGateway(t, gateway.Config{Vendors: anthropicAndOpenAI(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Got", r.Header.Get("X-Api-Key")+r.Header.Get("Authorization"))
 		_, _ = fmt.Fprintf(w, "models of the vendor at %s", r.URL.Path)
 	})})
 	require.Equal(t, "models of the vendor at /v1/models/x", get(behind, "/v1/models/x"))
+	require.Equal(t, "models of the vendor at /v1/models/ft:x", get(behind, "/v1/models/ft:x"))
+	for _, path := range []string{"/v1/models/../files", "/v1/models/%2e%2e/files", "/v1/models/..%2f..%2fx", "/v1/models/..", "/v1/models/.", "/v1/models/a%5c..", "/v1/models/"} {
+		require.Contains(t, get(behind, path), "is not served", path)
+	}
 }
 
 // A call that has to wait for others says so, and begins when one has ended.

@@ -53,14 +53,15 @@ func (l Limits) check(used Use) error {
 }
 
 // ledger adds up what the calls of an endpoint use. A call in flight counts as the largest one
-// so far: when it could reach a limit, the next call waits for its end.
+// so far: when it could reach a limit, the next call waits for its end. What a call uses is not
+// known before the first has ended: with a limit of tokens or cost, the others wait for that one.
 type ledger struct {
 	limits Limits
 
 	mu       sync.Mutex
 	used     Use // by calls that have ended
 	inFlight int
-	largest  Use           // most of each that one call has used
+	largest  Use           // most of each that one call has used; its Calls is not used
 	settled  chan struct{} // closed when a call ends; nil: no call waits for that
 	refusal  error         // why all calls are refused; nil: they are not
 }
@@ -93,11 +94,7 @@ func (l *ledger) tryAdmit() (settled <-chan struct{}, err error) {
 	if err := l.limits.check(l.used); err != nil {
 		return nil, err
 	}
-	expected := l.used
-	for range l.inFlight {
-		expected = expected.add(l.largest)
-	}
-	if l.inFlight > 0 && l.limits.check(expected) != nil {
+	if l.inFlight > 0 && l.limits.check(l.expected()) != nil {
 		if l.settled == nil {
 			l.settled = make(chan struct{})
 		}
@@ -107,13 +104,25 @@ func (l *ledger) tryAdmit() (settled <-chan struct{}, err error) {
 	return nil, nil
 }
 
+// expected returns what will have been used when the calls in flight have ended, by the largest call so far: all that
+// the limits allow if no call has used any tokens yet. The caller holds mu.
+func (l *ledger) expected() Use {
+	expected := l.used
+	if l.largest.Tokens.TotalTokens() == 0 {
+		expected.Tokens.OutputTokens, expected.CostUSD = l.limits.MaxTokens, l.limits.MaxCostUSD
+	}
+	for range l.inFlight {
+		expected = expected.add(Use{Calls: 1, Tokens: l.largest.Tokens, CostUSD: l.largest.CostUSD})
+	}
+	return expected
+}
+
 // settle counts what a call that was admitted has used.
 func (l *ledger) settle(used Use) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
 	l.used = l.used.add(used)
-	l.largest.Calls = max(l.largest.Calls, used.Calls)
 	if used.Tokens.TotalTokens() > l.largest.Tokens.TotalTokens() {
 		l.largest.Tokens = used.Tokens
 	}

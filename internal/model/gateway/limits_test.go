@@ -72,25 +72,31 @@ func TestCallsBeyondLimitsAreRefused(t *testing.T) {
 // Calls at the same time do not get past a limit together: those that could reach it wait for each other.
 func TestParallelCallsKeepALimit(t *testing.T) {
 	t.Parallel()
-	card := &model.ModelCard{Price: model.Price{Input: 1000, Output: 1000}}
-	g := startGateway(t, gateway.Config{
-		Vendors: newVendors(t, func() {}), Agent: gateway.Agent{Limits: gateway.Limits{MaxCostUSD: 0.05}},
-		FindCard: func(string, string) *model.ModelCard { return card },
-	})
-	g.call(t, "/v1/messages", messagesBody) // tells what a call costs
-	var mu sync.Mutex
-	statuses := map[int]int{}
-	var calls sync.WaitGroup
-	for range 20 {
-		calls.Go(func() {
-			status, _, _ := g.call(t, "/v1/messages", messagesBody)
-			mu.Lock()
-			defer mu.Unlock()
-			statuses[status]++
+	card := &model.ModelCard{Price: model.Price{Input: 1000, Output: 1000}} // a call uses 10 tokens and costs 1 cent
+	for name, limits := range map[string]gateway.Limits{
+		"turns": {MaxCalls: 5}, "tokens": {MaxTokens: 50}, "cost_usd": {MaxCostUSD: 0.05},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := startGateway(t, gateway.Config{
+				Vendors: newVendors(t, func() {}), Agent: gateway.Agent{Limits: limits},
+				FindCard: func(string, string) *model.ModelCard { return card },
+			})
+			var mu sync.Mutex
+			statuses := map[int]int{}
+			var calls sync.WaitGroup
+			for range 20 {
+				calls.Go(func() {
+					status, _, _ := g.call(t, "/v1/messages", messagesBody)
+					mu.Lock()
+					defer mu.Unlock()
+					statuses[status]++
+				})
+			}
+			calls.Wait()
+			require.Equal(t, map[int]int{200: 5, 403: 15}, statuses)
 		})
 	}
-	calls.Wait()
-	require.Equal(t, map[int]int{200: 4, 403: 16}, statuses)
 }
 
 // A call that has waited for one that could have reached a limit is made if that one cost nothing.

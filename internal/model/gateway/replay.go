@@ -60,7 +60,7 @@ func (c *call) replyFromRecording(w *replyWriter, r *http.Request) {
 	}
 	c.reply.IsComplete = true
 	if err := out.Finish(answer.Response); err != nil {
-		c.reply.Error = "the agent has not read the reply to its end"
+		c.giveUp()
 	}
 }
 

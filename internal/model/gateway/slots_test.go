@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"assay/internal/model"
@@ -49,13 +51,13 @@ func TestJudgesTakeSlots(t *testing.T) {
 			waiting <- struct{}{}
 		}
 	}}})
-	answered := make(chan int)
-	go func() {
+	var calls sync.WaitGroup
+	calls.Go(func() {
 		status, _, _ := g.call(t, "/v1/messages", messagesBody)
-		answered <- status
-	}()
+		assert.Equal(t, http.StatusOK, status)
+	})
 	<-waiting
 	close(finish)
 	require.NoError(t, <-judged)
-	require.Equal(t, http.StatusOK, <-answered)
+	calls.Wait()
 }

@@ -99,9 +99,9 @@ func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 		reply.Stop()
 		return reply.Response(), nil
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return reply.Arrived(), context.Cause(ctx)
 	default:
-		return nil, endpoint.FormatProviderError(providerName, err)
+		return reply.Arrived(), endpoint.FormatProviderError(providerName, err)
 	}
 }
 

@@ -53,6 +53,9 @@ func (r *recordingClient) completeWithOrigin(ctx context.Context, req model.Requ
 		return replayer.playCall(ctx, req, onDelta)
 	}
 	reply, err := r.client.Complete(ctx, req, onDelta)
+	if err != nil {
+		reply = nil // what came of it is not recorded
+	}
 	from := answerOrigin{modelName: r.name}
 	if r.normalizer.Clock != nil {
 		from.endedAt = r.normalizer.Clock().UTC().Format(recordedTimeFormat)

@@ -16,6 +16,7 @@ import (
 type Envelope struct {
 	Model         string
 	IsStreamed    bool
+	IsBackground  bool // of Responses: the reply is made after the response
 	IncludesUsage bool // the reply says how many tokens it took; a streamed chat says so only on request
 
 	// Namespaces has the namespace of each tool that has one, by the name that the tool has in a
@@ -39,6 +40,7 @@ func ReadEnvelope(api API, body []byte) (Envelope, error) {
 		members.decode(body, "model", &out.Model),
 		members.decode(body, "stream", &out.IsStreamed),
 		members.decode(body, "stream_options", &options),
+		members.decode(body, "background", &out.IsBackground),
 	)
 	switch {
 	case err != nil:

@@ -94,12 +94,12 @@ func (w *ReplyWriter) Finish(resp *model.Response) error {
 		w.stream.Finish(resp)
 		return w.err
 	}
+	w.sent = true
 	text, err := EncodeReply(w.api, w.head, resp)
 	if err != nil {
-		w.ended = false // Fail can report it
+		writeAPIError(w.w, w.api, &model.APIError{Status: http.StatusInternalServerError, Type: model.ErrorTypeOfStatus(http.StatusInternalServerError), Message: err.Error()})
 		return err
 	}
-	w.sent = true
 	return writeJSON(w.w, http.StatusOK, text)
 }
 
