@@ -115,7 +115,7 @@ func (m *modelCalls) countUsage(reply calllog.Reply) {
 		return
 	}
 	used := reply.Response.Usage
-	if reply.IsComplete {
+	if reply.IsComplete || reply.IsLeft {
 		m.usage.ModelCalls++
 	}
 	m.usage.InputTokens += used.PromptTokens()

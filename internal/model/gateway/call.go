@@ -129,7 +129,8 @@ func (c *call) event(event Event) {
 // limit. The caller must call release after the call. It fails as ledger.admit does.
 func (c *call) admit(ctx context.Context) (release func(), err error) {
 	e := c.endpoint
-	settled, err := e.ledger.tryAdmit()
+	most := c.mostUse()
+	settled, err := e.ledger.tryAdmit(most)
 	if err != nil {
 		return nil, err
 	}
@@ -138,19 +139,40 @@ func (c *call) admit(ctx context.Context) (release func(), err error) {
 		c.event(Event{Kind: WaitBegan})
 		defer c.event(Event{Kind: WaitEnded})
 		if !isAdmitted {
-			if err := e.ledger.admit(ctx); err != nil {
+			if err := e.ledger.admit(ctx, most); err != nil {
 				return nil, err
 			}
 		}
 		if err := e.cfg.Slots.acquire(ctx); err != nil {
-			e.ledger.settle(Use{})
+			e.ledger.settle(most, Use{})
 			return nil, err
 		}
 	}
 	return func() {
 		e.cfg.Slots.release()
-		e.ledger.settle(c.use())
+		e.ledger.settle(most, c.use())
 	}, nil
+}
+
+// unlimitedReplyTokens is how long a reply is expected to be at most, in tokens, if its request sets no limit.
+const unlimitedReplyTokens = 32_000
+
+// mostUse returns the most that the call may use: a token for each four bytes of the request, and replies of the
+// length that the request allows.
+func (c *call) mostUse() Use {
+	reply := int64(unlimitedReplyTokens)
+	if c.envelope.MaxTokens > 0 {
+		reply = c.envelope.MaxTokens
+	}
+	most := Use{Calls: 1, Tokens: model.Usage{InputTokens: estimateTokens(len(c.body)), OutputTokens: reply * max(1, c.envelope.Choices)}}
+	id := c.envelope.Model
+	if m := c.endpoint.cfg.Model; m != nil && id == ModelName {
+		id = m.ID
+	}
+	if usd := c.endpoint.cfg.FindCard(c.provider(), id).CostUSD(most.Tokens); usd != nil {
+		most.CostUSD = *usd
+	}
+	return most
 }
 
 // refuse answers a call that was not admitted. The vendors' SDKs do not repeat it.
@@ -233,7 +255,7 @@ func (c *call) use() Use {
 		return Use{}
 	}
 	used := Use{Tokens: r.Usage}
-	if c.reply.IsComplete {
+	if c.reply.IsComplete || c.reply.IsLeft {
 		used.Calls = 1
 	}
 	if usd := c.reply.CostUSD; usd != nil {

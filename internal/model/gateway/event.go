@@ -52,6 +52,8 @@ type Reply struct {
 	Response   *model.Response
 	IsComplete bool
 
+	IsLeft bool // the agent has not read the reply to its end: it counts, with an estimate of its usage if need be
+
 	// CostUSD is the cost in US dollars; nil if the price is not known.
 	CostUSD *float64
 

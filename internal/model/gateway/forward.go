@@ -236,7 +236,7 @@ func (c *call) passOn(w *replyWriter, r *http.Request, vendor Vendor, response *
 // giveUp notes that the agent has not read the reply to its end. If the vendor has not said what the reply has
 // used, that is estimated, unless the attempt has ended.
 func (c *call) giveUp() {
-	c.reply.Error = "the agent has not read the reply to its end"
+	c.reply.Error, c.reply.IsLeft = "the agent has not read the reply to its end", true
 	if c.endpoint.ctx.Err() != nil {
 		return
 	}

@@ -10,14 +10,14 @@ import (
 
 // Limits are the most that an agent may use. 0 means no limit.
 type Limits struct {
-	MaxCalls   int // that got a complete reply
+	MaxCalls   int // that got a complete reply, or that the agent has left
 	MaxTokens  int64
 	MaxCostUSD float64 // not enforced for calls whose price is not known
 }
 
 // Use is what calls have used.
 type Use struct {
-	Calls   int // that got a complete reply
+	Calls   int // that got a complete reply, or that the agent has left
 	Tokens  model.Usage
 	CostUSD float64 // of the calls whose price is known
 }
@@ -25,6 +25,14 @@ type Use struct {
 // add returns the sum of two uses.
 func (u Use) add(v Use) Use {
 	return Use{Calls: u.Calls + v.Calls, Tokens: u.Tokens.Add(v.Tokens), CostUSD: u.CostUSD + v.CostUSD}
+}
+
+// subtract returns the difference of two uses.
+func (u Use) subtract(v Use) Use {
+	return u.add(Use{
+		Calls: -v.Calls, CostUSD: -v.CostUSD,
+		Tokens: model.Usage{InputTokens: -v.Tokens.InputTokens, OutputTokens: -v.Tokens.OutputTokens},
+	})
 }
 
 // LimitError says which limit the calls of an agent have reached.
@@ -52,26 +60,25 @@ func (l Limits) check(used Use) error {
 	}
 }
 
-// ledger adds up what the calls of an endpoint use. A call in flight counts as the largest one
-// so far: when it could reach a limit, the next call waits for its end. What a call uses is not
-// known before the first has ended: with a limit of tokens or cost, the others wait for that one.
+// ledger adds up what the calls of an endpoint use. A call in flight counts as the most that it may use: when
+// those in flight could reach a limit, the next call waits for their end. So a limit is exceeded by one call at most.
 type ledger struct {
 	limits Limits
 
 	mu       sync.Mutex
 	used     Use // by calls that have ended
 	inFlight int
-	largest  Use           // most of each that one call has used; its Calls is not used
+	reserved Use           // the most that the calls in flight may use
 	settled  chan struct{} // closed when a call ends; nil: no call waits for that
 	refusal  error         // why all calls are refused; nil: they are not
 }
 
 // admit waits until a call may be made without that those in flight could reach a limit, and
-// counts it as in flight. It fails with a *LimitError if a limit has been reached, with why all
-// calls are refused, and with the cause of ctx. After success the caller must call settle.
-func (l *ledger) admit(ctx context.Context) error {
+// counts it as in flight; most is the most that it may use. It fails with a *LimitError if a limit has been
+// reached, with why all calls are refused, and with the cause of ctx. After success the caller must call settle.
+func (l *ledger) admit(ctx context.Context, most Use) error {
 	for {
-		settled, err := l.tryAdmit()
+		settled, err := l.tryAdmit(most)
 		if settled == nil {
 			return err
 		}
@@ -85,7 +92,7 @@ func (l *ledger) admit(ctx context.Context) error {
 
 // tryAdmit counts a call as in flight if it may be made now, or returns why it may not. If that
 // depends on a call in flight, it returns a channel that is closed when one has ended.
-func (l *ledger) tryAdmit() (settled <-chan struct{}, err error) {
+func (l *ledger) tryAdmit(most Use) (settled <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.refusal != nil {
@@ -94,39 +101,27 @@ func (l *ledger) tryAdmit() (settled <-chan struct{}, err error) {
 	if err := l.limits.check(l.used); err != nil {
 		return nil, err
 	}
-	if l.inFlight > 0 && l.limits.check(l.expected()) != nil {
+	if l.inFlight > 0 && l.limits.check(l.used.add(l.reserved)) != nil {
 		if l.settled == nil {
 			l.settled = make(chan struct{})
 		}
 		return l.settled, nil
 	}
 	l.inFlight++
+	l.reserved = l.reserved.add(most)
 	return nil, nil
 }
 
-// expected returns what will have been used when the calls in flight have ended, by the largest call so far: all that
-// the limits allow if no call has used any tokens yet. The caller holds mu.
-func (l *ledger) expected() Use {
-	expected := l.used
-	if l.largest.Tokens.TotalTokens() == 0 {
-		expected.Tokens.OutputTokens, expected.CostUSD = l.limits.MaxTokens, l.limits.MaxCostUSD
-	}
-	for range l.inFlight {
-		expected = expected.add(Use{Calls: 1, Tokens: l.largest.Tokens, CostUSD: l.largest.CostUSD})
-	}
-	return expected
-}
-
-// settle counts what a call that was admitted has used.
-func (l *ledger) settle(used Use) {
+// settle counts what a call, which was admitted with most, has used.
+func (l *ledger) settle(most, used Use) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.inFlight--
-	l.used = l.used.add(used)
-	if used.Tokens.TotalTokens() > l.largest.Tokens.TotalTokens() {
-		l.largest.Tokens = used.Tokens
+	l.reserved = l.reserved.subtract(most)
+	if l.inFlight == 0 {
+		l.reserved = Use{} // without what rounding has left
 	}
-	l.largest.CostUSD = max(l.largest.CostUSD, used.CostUSD)
+	l.used = l.used.add(used)
 	if l.settled != nil {
 		close(l.settled)
 		l.settled = nil

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -97,6 +98,31 @@ func TestParallelCallsKeepALimit(t *testing.T) {
 			require.Equal(t, map[int]int{200: 5, 403: 15}, statuses)
 		})
 	}
+}
+
+// A limit is exceeded by one call at most, however small the calls before it were.
+func TestLargeCallsAfterASmallOne(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	g := startGateway(t, gateway.Config{
+		Agent: gateway.Agent{Limits: gateway.Limits{MaxTokens: 250}},
+		Vendors: anthropicAndOpenAI(t, func(w http.ResponseWriter, _ *http.Request) {
+			output := "100"
+			if calls.Add(1) == 1 {
+				output = "1"
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(strings.Replace(messagesReply, `"output_tokens":3`, `"output_tokens":`+output, 1)))
+		}),
+	})
+	body := strings.Replace(messagesBody, `"max_tokens":10`, `"max_tokens":100`, 1)
+	g.call(t, "/v1/messages", body)
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() { g.call(t, "/v1/messages", body) })
+	}
+	all.Wait()
+	require.EqualValues(t, 4, calls.Load()) // 8 and 3 times 107 tokens
 }
 
 // A call that has waited for one that could have reached a limit is made if that one cost nothing.

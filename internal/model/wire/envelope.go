@@ -16,8 +16,10 @@ import (
 type Envelope struct {
 	Model         string
 	IsStreamed    bool
-	IsBackground  bool // of Responses: the reply is made after the response
-	IncludesUsage bool // the reply says how many tokens it took; a streamed chat says so only on request
+	MaxTokens     int64 // of each reply; 0: no limit is set
+	Choices       int64 // replies to a chat; 0 means one
+	IsBackground  bool  // of Responses: the reply is made after the response
+	IncludesUsage bool  // the reply says how many tokens it took; a streamed chat says so only on request
 
 	// Namespaces has the namespace of each tool that has one, by the name that the tool has in a
 	// [model.Request]. Only the Responses API has namespaces.
@@ -42,6 +44,12 @@ func ReadEnvelope(api API, body []byte) (Envelope, error) {
 		members.decode(body, "stream_options", &options),
 		members.decode(body, "background", &out.IsBackground),
 	)
+	for name, value := range map[string]*int64{"max_tokens": &out.MaxTokens, "max_completion_tokens": &out.MaxTokens, "max_output_tokens": &out.MaxTokens, "n": &out.Choices} {
+		var n float64
+		if members.decode(body, name, &n) == nil && n > 0 { // what is wrong with it, the API says
+			*value = max(*value, int64(min(n, 1e9)))
+		}
+	}
 	switch {
 	case err != nil:
 		return Envelope{}, err
