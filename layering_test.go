@@ -77,7 +77,7 @@ internal/peers:        internal/sandbox
 internal/subprocess:   internal/peers internal/sandbox internal/protocol
 internal/subprocess/subprocesstest: internal/subprocess internal/sandbox
 internal/trace:        internal/redact internal/protocol internal/rawjson
-internal/trace/flow:   internal/trace internal/protocol
+internal/trace/flow:   internal/model internal/model/calllog internal/trace internal/protocol
 internal/model +http:           internal/rawjson
 internal/model/endpoint +http:  internal/model
 internal/model/anthropic +http: internal/model internal/model/endpoint internal/model/wire
@@ -87,7 +87,7 @@ internal/model/replay:          internal/model internal/rawjson internal/redact
 internal/model/wire +http:      internal/model internal/model/endpoint internal/rawjson
 internal/model/mockapi +http:   internal/model internal/model/endpoint internal/model/wire internal/rawjson internal/model/script
 internal/model/gateway +http:   internal/model internal/model/endpoint internal/model/replay internal/model/wire internal/redact
-internal/model/calllog:         internal/model
+internal/model/calllog +http:   internal/model
 internal/model/conversation:    internal/model internal/model/calllog internal/model/wire internal/rawjson
 internal/model/open +http:      internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
 internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script

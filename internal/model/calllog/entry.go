@@ -1,6 +1,12 @@
 package calllog
 
-import "assay/internal/model"
+import (
+	"net/http"
+
+	"github.com/tidwall/gjson"
+
+	"assay/internal/model"
+)
 
 // Types of the entries in a trace about the calls of an agent's models.
 const (
@@ -19,6 +25,13 @@ type Call struct {
 	Path  string `json:"path"`  // of the URL, with its query
 	Model string `json:"model"` // which the agent named
 	Stored
+}
+
+// ReadCallHead returns the entry about a call without its request and what is left out of that. It takes
+// little time also if the request is long. Missing fields are empty.
+func ReadCallHead(message []byte) Call {
+	fields := gjson.GetManyBytes(message, "call", "api", "path", "model")
+	return Call{Type: TypeCall, Call: fields[0].Int(), API: fields[1].String(), Path: fields[2].String(), Model: fields[3].String()}
 }
 
 // Wait is the JSON of a trace entry about a call that waits until others have ended.
@@ -59,6 +72,34 @@ type Reply struct {
 	RetryAfterMS      int64 `json:"retry_after_ms,omitempty"`
 
 	FirstByteMS float64 `json:"first_byte_ms,omitempty"` // from the start of the call, without waiting for others
+}
+
+// Outcome says how a call ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeOK      Outcome = "ok"      // there was a complete reply
+	OutcomeRefused Outcome = "refused" // the model's API had no capacity or could not be reached
+	OutcomeLimit   Outcome = "limit"   // the agent had reached a limit
+	OutcomeCut     Outcome = "cut"     // the reply broke off, or the agent had gone
+	OutcomeError   Outcome = "error"   // any other error
+)
+
+// Outcome returns how the call ended.
+func (r *Reply) Outcome() Outcome {
+	switch {
+	case r.IsComplete:
+		return OutcomeOK
+	case r.Limit != "":
+		return OutcomeLimit
+	case r.Status == 0, r.Status < http.StatusBadRequest && r.APIError == nil:
+		return OutcomeCut
+	case r.IsRefusedByVendor:
+		return OutcomeRefused
+	default:
+		return OutcomeError
+	}
 }
 
 // APIError is an error of a model's API, also one inside a streamed reply with status 200.

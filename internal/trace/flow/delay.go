@@ -20,6 +20,7 @@ type RequestDelay struct {
 	Stale        bool         `json:"stale,omitempty"`   // answered with an earlier reply of the kernel
 	LateMS       *float64     `json:"late_ms,omitempty"` // how late a late reply was
 	ExtraReplies int          `json:"further_replies,omitempty"`
+	Call         *ModelCall   `json:"model_call,omitempty"` // of a call of a model
 }
 
 // HopDelay is the JSON of one [HopTime] in a [RequestDelay].
@@ -32,7 +33,7 @@ type HopDelay struct {
 func (r *Request) Delay() RequestDelay {
 	d := RequestDelay{
 		Kind: r.Kind, Action: r.Action, TxID: r.TxID, KernelTxID: r.KernelTxID, State: r.State,
-		Hops: []HopDelay{}, Slowest: r.SlowestHop(), Stale: r.IsStale, ExtraReplies: r.ExtraReplies,
+		Hops: []HopDelay{}, Slowest: r.SlowestHop(), Stale: r.IsStale, ExtraReplies: r.ExtraReplies, Call: r.Call,
 	}
 	if total, ok := r.TotalTime(); ok {
 		d.TotalMS = new(inMilliseconds(total))
@@ -53,12 +54,15 @@ func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.
 //
 //	answered in 12.3ms: server 0.1ms, kernel 12.1ms, server 0.1ms
 //	timed out after 8.000s: kernel (its reply came 1.012s late)
+//	answered in 2.100s: model 800.0ms, reply 1.300s; 900 tokens in (512 cached), 40 out, $0.0123
 func (r *Request) String() string {
 	var text strings.Builder
 	total, ended := r.TotalTime()
 	switch {
 	case r.State == StateUnanswered:
 		text.WriteString("unanswered: " + r.SlowestHop())
+	case r.Kind == KindModelCall:
+		text.WriteString(r.modelText(total))
 	case r.State == StateTimedOut && !r.Answered.IsSet():
 		text.WriteString("given up: " + r.Answerer)
 	case r.State == StateTimedOut:

@@ -31,6 +31,10 @@ func (l *messageLogger) directionOfEntry(e *trace.Entry) string {
 		return directionOfMessageFromConsole(e)
 	case trace.ServerToConsole:
 		return directionOfMessageToConsole(e)
+	case trace.AgentToModel:
+		return "agent→model"
+	case trace.ModelToAgent:
+		return "model→agent"
 	default:
 		return "notebook"
 	}

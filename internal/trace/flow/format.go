@@ -49,11 +49,14 @@ func (t LineFormatter) FormatLine(f Frame) string {
 }
 
 // displayedAction returns what is shown as the action of a record: its action; for an
-// agent_event its type; for an entry about the session the state, the holder or the child
-// process that it is about.
+// agent_event its type; for an entry about a call of a model see modelEntryText; for an entry
+// about the session the state, the holder or the child process that it is about.
 func displayedAction(r trace.Record) string {
 	if r.Type == protocol.TypeAgentEvent {
 		return parseAgentEvent(r.Message).Metadata.Type
+	}
+	if isModelHop(r.Hop) {
+		return modelEntryText(r.Type, r.Message)
 	}
 	if r.Hop != trace.HopSession || r.Action != "" {
 		return r.Action

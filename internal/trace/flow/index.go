@@ -29,8 +29,10 @@ type Index struct {
 	rows            []indexRow           // of the entries 1, 2, …
 	furtherRequests map[int64][]*Request // by entry, for those that are part of several
 	joiner          *Joiner
+	times           timeDivider
 	texts           textTable
 	requestBytes    int64 // that the requests take in memory
+	modelCalls      int64
 	finished        bool
 }
 
@@ -70,9 +72,14 @@ func (x *Index) AddLine(line []byte) {
 		hop: t.intern(truncateIndexText(string(r.Hop))), note: t.intern(truncateIndexText(string(r.Note))), label: t.intern(label),
 		messageType: t.intern(r.Type), action: t.intern(r.Action), txID: t.intern(r.TxID), cellID: t.intern(r.CellID),
 	}
-	for i, q := range x.joiner.Add(r) {
+	requests := x.joiner.Add(r)
+	x.times.add(r, requests)
+	for i, q := range requests {
 		if q.Asked.Seq == seq {
 			x.requestBytes += requestMemoryBytes
+			if q.Kind == KindModelCall {
+				x.modelCalls++
+			}
 		}
 		if i == 0 {
 			row.firstRequest = q
@@ -97,6 +104,26 @@ func (x *Index) IsFinished() bool { return x.finished }
 
 // EntryCount returns how many entries the index has, which is also the number of the newest.
 func (x *Index) EntryCount() int64 { return int64(len(x.rows)) }
+
+// ModelCallCount returns how many calls of the agent's models there are.
+func (x *Index) ModelCallCount() int64 { return x.modelCalls }
+
+// Summary returns the statistics of the whole trace so far.
+func (x *Index) Summary() Summary {
+	var stats StatsCollector
+	for seq := int64(1); seq <= x.EntryCount(); seq++ {
+		frame := x.FrameAt(seq)
+		for _, q := range frame.Requests {
+			if q.Asked.Seq == seq {
+				frame.DelayRequest = q
+			}
+		}
+		stats.countFrame(frame)
+	}
+	sum := stats.Summary()
+	sum.Time = x.times.result()
+	return sum
+}
 
 // MemoryBytes returns roughly how many bytes of memory the index takes.
 func (x *Index) MemoryBytes() int64 {

@@ -37,8 +37,10 @@ func TestIndexAgreesWithWalkFinished(t *testing.T) {
 			index.Finish()
 			index.Finish() // a second call does nothing
 			seq := int64(0)
+			var stats flow.StatsCollector
 			require.NoError(t, flow.WalkFinished(t.Context(), tailOpener(file), func(walked flow.Frame) error {
 				seq++
+				stats.AddFrame(walked)
 				frame := index.FrameAt(seq)
 				want := walked.Record
 				want.Message, want.WallTime = nil, frame.Record.WallTime
@@ -53,6 +55,7 @@ func TestIndexAgreesWithWalkFinished(t *testing.T) {
 				return nil
 			}))
 			require.Equal(t, seq, index.EntryCount())
+			require.Equal(t, stats.Summary(), index.Summary())
 			require.True(t, index.IsFinished())
 			require.Positive(t, index.MemoryBytes())
 		})

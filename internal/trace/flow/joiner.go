@@ -37,11 +37,13 @@ type Joiner struct {
 	bySeq         map[int64]*Request  // by the number of the first entry, and of the kernel's reply
 	openByConsole map[int][]*Request  // requests of consoles to the kernel without an answer, by console
 	runsByCell    map[string]*unfinishedCellRuns
-	openQueries   []*Request // sent to the agent, which has sent nothing since
-	endedRequests []*Request // oldest first; at most maxEndedRequests
+	modelCalls    map[string]*Request // in flight, by tx_id
+	openQueries   []*Request          // sent to the agent, which has sent nothing since
+	endedRequests []*Request          // oldest first; at most maxEndedRequests
 
-	serverHolds    bool // the server holds the document
-	actionsRefused bool // the session is ending: the agent's actions are refused
+	modelRefused   EntryTime // end of the last call of a model, if that was refused for now and none is in flight
+	serverHolds    bool      // the server holds the document
+	actionsRefused bool      // the session is ending: the agent's actions are refused
 }
 
 // NewJoiner returns a Joiner that has read no entry. It calls onSettled, which may be nil, once
@@ -53,6 +55,7 @@ func NewJoiner(onSettled func(*Request)) *Joiner {
 	return &Joiner{
 		onSettled: onSettled, byTxID: map[string]*Request{}, refusedByTxID: map[string]*Request{}, bySeq: map[int64]*Request{},
 		openByConsole: map[int][]*Request{}, runsByCell: map[string]*unfinishedCellRuns{},
+		modelCalls: map[string]*Request{},
 	}
 }
 
@@ -78,7 +81,8 @@ func (j *Joiner) Add(r trace.Record) []*Request {
 		request = j.joinRecordToConsole(r)
 	case trace.HopSession:
 		j.applySessionEvent(r)
-	case trace.AgentToModel, trace.ModelToAgent: // no requests of the notebook
+	case trace.AgentToModel, trace.ModelToAgent:
+		request = j.joinRecordOfModel(r)
 	case trace.HopNotebook:
 	}
 	if request != nil {

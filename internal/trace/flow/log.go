@@ -20,7 +20,7 @@ import (
 //
 //	direction  "agent→console"; "session" for what happens to the session itself
 //	type       of the message
-//	action     of an agent_action; else the status, the state or the peer it is about
+//	action     of an agent_action; else the status, the state, the peer or the model it is about
 //	tx_id      of a request or its answer
 //	cell_id
 //	status     "error", of an answer or a run that failed
@@ -176,6 +176,8 @@ func actionAttrs(e *trace.Entry) (action, detail string) {
 	case e.Type == protocol.TypeAgentEvent:
 		event := parseAgentEvent(e.Body)
 		return event.Metadata.Type, event.firstLine()
+	case isModelHop(e.Hop):
+		return modelEntryText(e.Type, e.Body), ""
 	case e.Hop != trace.HopSession:
 		return e.Action, ""
 	}

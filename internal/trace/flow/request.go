@@ -12,6 +12,7 @@ const (
 	KindConsoleRequest RequestKind = "ask"    // a console's request to the kernel
 	KindServerRequest  RequestKind = "probe"  // the server's own request to the kernel or to the console that holds the document
 	KindRun            RequestKind = "run"    // a run of a cell, from the run_cell to its cell_result
+	KindModelCall      RequestKind = "model"  // a call of the agent's model, up to its reply
 	KindQuery          RequestKind = "query"  // a query to the agent, up to the agent's next frame
 )
 
@@ -36,6 +37,10 @@ const (
 
 	hopQueue = "queue" // of a run: it waits for the kernel
 	hopRun   = "run"   // of a run: it runs
+
+	hopWait  = "wait"  // of a call of a model: it waits until others have ended
+	hopModel = "model" // the model, of a call up to the first byte of its reply
+	hopReply = "reply" // of a call of a model: the rest of its reply
 )
 
 // EntryTime is the number and the time of one trace entry that belongs to a request. The zero
@@ -56,18 +61,21 @@ func (t EntryTime) IsSet() bool { return t.Seq != 0 }
 // frames between it and the server are not in the trace, nor for one that the server answers
 // itself. For a run of a cell, Replied is its start and Answered its end; between Sent and
 // Replied it waits in the queue. A request or query of the server itself begins with Sent and
-// ends with the reply.
+// ends with the reply. A call of a model has Sent only if it had to wait until others had ended,
+// and no Replied.
 type Request struct {
 	Kind       RequestKind
 	State      RequestState
-	Action     string // the name of the action, or the type of the message
+	Action     string // the name of the action, the type of the message, or the model that is called
 	TxID       string // the asker's id for it; empty: it gave none
 	KernelTxID string // the id under which the server asked the kernel; empty: it did not
 	CellID     string // the cell that it is about; empty: unknown
 	ConsoleID  int    // the number of the console that asked; 0: none did
-	Answerer   string // notebook, kernel, console, agent, or server for what it answers itself
+	Answerer   string // notebook, kernel, console, agent, model, or server for what it answers itself
 
 	Asked, Sent, Replied, Answered EntryTime
+
+	Call *ModelCall // of a call of a model; nil for other kinds
 
 	IsStale      bool      // answered with what the kernel had replied before
 	LateReply    EntryTime // a reply after the request had ended
@@ -79,12 +87,15 @@ type Request struct {
 
 // HopTime is how long a request was at one hop, for example at the kernel.
 type HopTime struct {
-	Hop  string // server, kernel, console, notebook or agent; of a run also queue or run
+	Hop  string // server, kernel, console, notebook or agent; of a run also queue or run; of a call of a model wait, model or reply
 	Took time.Duration
 }
 
 // HopTimes returns how long the request was at each hop so far, in order.
 func (r *Request) HopTimes() []HopTime {
+	if r.Kind == KindModelCall {
+		return r.modelHopTimes()
+	}
 	var times []HopTime
 	from, fromIndex := r.Asked, 0
 	for i, to := range []EntryTime{r.Sent, r.Replied, r.Answered} {
@@ -150,6 +161,10 @@ func (r *Request) SlowestHop() string {
 // waitingHop returns the name of the hop at which an unanswered request is waiting.
 func (r *Request) waitingHop() string {
 	switch {
+	case r.Kind == KindModelCall && r.Call.IsWaiting:
+		return hopWait
+	case r.Kind == KindModelCall:
+		return hopModel
 	case r.Replied.IsSet():
 		return r.hopName(2, 3)
 	case r.Sent.IsSet():

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"assay/internal/model"
 	"assay/internal/trace"
 )
 
@@ -20,6 +21,10 @@ type StatsCollector struct {
 	frameCount int
 	noteCounts map[trace.Note]int
 	rows       map[statsKey]*statsRow
+	models     ModelSummary
+
+	times  timeDivider
+	hasGap bool // not all frames from the first one on were added, so that times has no meaning
 }
 
 // statsKey identifies a row of the statistics: a kind of request and an action.
@@ -41,7 +46,7 @@ type statsRow struct {
 type delaySample int64
 
 const (
-	hopBits = 3
+	hopBits = 4
 
 	// maxSampleTime is the longest time that a sample holds; a longer one is cut.
 	maxSampleTime = time.Duration(1<<(63-hopBits) - 1)
@@ -49,7 +54,7 @@ const (
 
 // hopNames returns the names of all hops at which a request can be.
 func hopNames() []string {
-	return []string{hopServer, hopNotebook, hopKernel, hopConsole, hopAgent, hopQueue, hopRun}
+	return []string{hopServer, hopNotebook, hopKernel, hopConsole, hopAgent, hopQueue, hopRun, hopWait, hopModel, hopReply}
 }
 
 // newDelaySample returns the sample of a request that took so long and was longest at this hop.
@@ -67,6 +72,13 @@ func (s delaySample) slowestHop() string { return hopNames()[s&(1<<hopBits-1)] }
 
 // AddFrame counts a frame and its note, and the request whose delay is shown with the frame.
 func (s *StatsCollector) AddFrame(f Frame) {
+	s.times.add(f.Record, f.Requests)
+	s.hasGap = s.hasGap || f.Record.Seq != int64(s.frameCount)+1
+	s.countFrame(f)
+}
+
+// countFrame is AddFrame without the division of the time.
+func (s *StatsCollector) countFrame(f Frame) {
 	if s.rows == nil {
 		s.noteCounts, s.rows = map[trace.Note]int{}, map[statsKey]*statsRow{}
 	}
@@ -76,7 +88,34 @@ func (s *StatsCollector) AddFrame(f Frame) {
 	}
 	if f.DelayRequest != nil {
 		s.rowOfRequest(f.DelayRequest).addRequest(f.DelayRequest)
+		s.addModelCall(f.DelayRequest)
 	}
+}
+
+// addModelCall adds a request to the sums over calls of models if it is one.
+func (s *StatsCollector) addModelCall(q *Request) {
+	c, sum := q.Call, &s.models
+	if c == nil {
+		return
+	}
+	sum.Calls++
+	sum.RetryWaitMS += c.RetryWaitMS
+	if q.Sent.IsSet() {
+		sum.WaitMS += inMilliseconds(q.Sent.Elapsed - q.Asked.Elapsed)
+	}
+	if c.Usage == nil {
+		return
+	}
+	sum.Usage = sum.Usage.Add(*c.Usage)
+	if sum.isPriceUnknown = sum.isPriceUnknown || c.CostUSD == nil; sum.isPriceUnknown {
+		sum.CostUSD = nil
+		return
+	}
+	total := *c.CostUSD
+	if sum.CostUSD != nil {
+		total += *sum.CostUSD
+	}
+	sum.CostUSD = &total
 }
 
 // rowOfRequest returns the row in which the request q is counted; it adds a row for a new kind and
@@ -117,6 +156,20 @@ type Summary struct {
 	Frames  int                `json:"frames"`
 	Actions []ActionSummary    `json:"actions"` // by kind, then by name
 	Notes   map[trace.Note]int `json:"notes"`
+
+	Models *ModelSummary `json:"models,omitempty"` // absent: the agent has called no model
+	Time   *TimeShares   `json:"time,omitempty"`   // absent: the agent got no task, or only some frames were counted
+}
+
+// ModelSummary is the JSON of what all calls of an agent's models have used together.
+type ModelSummary struct {
+	Calls       int         `json:"calls"`
+	Usage       model.Usage `json:"usage"`
+	CostUSD     *float64    `json:"cost_usd"`      // null: the price of a call is not known, or no call was answered
+	WaitMS      float64     `json:"wait_ms"`       // until other calls had ended
+	RetryWaitMS float64     `json:"retry_wait_ms"` // after a model's API had refused a call for now
+
+	isPriceUnknown bool
 }
 
 // ActionSummary is the JSON of the statistics of all requests of one kind and action.
@@ -139,6 +192,12 @@ type ActionSummary struct {
 func (s *StatsCollector) Summary() Summary {
 	sum := Summary{Frames: s.frameCount, Actions: []ActionSummary{}, Notes: map[trace.Note]int{}}
 	maps.Copy(sum.Notes, s.noteCounts)
+	if s.models.Calls > 0 {
+		sum.Models = new(s.models)
+	}
+	if !s.hasGap {
+		sum.Time = s.times.result()
+	}
 	for key, row := range s.rows {
 		sum.Actions = append(sum.Actions, row.actionSummary(key))
 	}

@@ -54,3 +54,18 @@ func TestStatsRowsAreBounded(t *testing.T) {
 	require.Equal(t, "other", sum.Actions[len(sum.Actions)-1].Action)
 	require.Equal(t, 2000, sum.Actions[len(sum.Actions)-1].Count)
 }
+
+// The time is divided only if all frames were added.
+func TestStatsOfSomeFramesDoNotDivideTheTime(t *testing.T) {
+	t.Parallel()
+	task := flow.Frame{Record: trace.Record{Seq: 1, Hop: trace.ServerToAgent, Type: "agent_query"}}
+	end := flow.Frame{Record: trace.Record{Seq: 2, ElapsedNS: 5e6, Hop: trace.AgentToServer, Type: "agent_status"}}
+	var all, some flow.StatsCollector
+	all.AddFrame(task)
+	all.AddFrame(end)
+	require.Equal(t, &flow.TimeShares{NeitherMS: 5}, all.Summary().Time)
+	end.Record.Seq = 3
+	some.AddFrame(task)
+	some.AddFrame(end)
+	require.Nil(t, some.Summary().Time)
+}

@@ -22,7 +22,7 @@ type LineSource interface {
 // Frame is an entry of a trace together with the requests that it is part of.
 type Frame struct {
 	Line     []byte       // as the trace has it; may be used until the callback that got the frame returns
-	Record   trace.Record // Message is set only for the hop "session" and agent_event
+	Record   trace.Record // Message is set only for the hop "session", agent_event and calls of models
 	Requests []*Request
 
 	// DelayRequest is the request whose delay is shown with this frame; exactly one
@@ -195,8 +195,8 @@ func (r *recordReader) nextRecord(ctx context.Context) (line []byte, record trac
 
 // parseWithoutMessage parses a line of a trace without its last member, the message, which is
 // most of the line. Only entries about the session, which are short, and agent events, whose
-// text is shown, are parsed with their message. It fails if the line is not the JSON of an
-// entry.
+// text is shown, are parsed with their message; the message of one about a call of a model is a
+// part of line. It fails if the line is not the JSON of an entry.
 func parseWithoutMessage(line []byte) (r trace.Record, err error) {
 	outline := trace.LineWithoutMessage(line)
 	has := func(member string) bool { return bytes.Contains(outline, []byte(member)) }
@@ -208,5 +208,8 @@ func parseWithoutMessage(line []byte) (r trace.Record, err error) {
 		return r, errors.New("it does not end")
 	}
 	err = json.Unmarshal(outline, &r)
+	if isModelHop(r.Hop) {
+		r.Message = trace.LineMessage(line)
+	}
 	return r, err
 }

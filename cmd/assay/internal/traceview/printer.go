@@ -63,7 +63,7 @@ func NewStatsPrinter(out io.Writer, asJSON bool) Printer {
 }
 
 // writeStatsTable writes durations per action as a table, and below it the counts of
-// messages and notes.
+// messages and notes, what the calls of models have used, and how the agent's time is divided.
 func writeStatsTable(out io.Writer, s flow.Summary) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "KIND\tACTION\tCOUNT\tP50\tP99\tMAX\tTIMED OUT\tFAILED\tUNANSWERED\tP99 SPENT IN") // Flush returns the error
@@ -81,6 +81,15 @@ func writeStatsTable(out io.Writer, s flow.Summary) error {
 		}
 	}
 	_, _ = fmt.Fprintln(out)
+	if m := s.Models; m != nil && err == nil {
+		_, err = fmt.Fprintf(out, "calls of models: %d, %s, %s; waited %s for other calls, %s after refusals\n",
+			m.Calls, flow.FormatTokens(m.Usage), flow.FormatCost(m.CostUSD), formatMS(&m.WaitMS), formatMS(&m.RetryWaitMS))
+	}
+	if t := s.Time; t != nil && s.Models != nil && err == nil {
+		total := t.TotalMS()
+		_, err = fmt.Fprintf(out, "time: %s, of which the agent waited %s for its models, %s for the kernel, %s for both, %s for neither\n",
+			formatMS(&total), formatMS(&t.ModelMS), formatMS(&t.KernelMS), formatMS(&t.BothMS), formatMS(&t.NeitherMS))
+	}
 	return err
 }
 
