@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"assay/internal/model/calllog"
 	"assay/internal/protocol"
 	"assay/router"
 )
@@ -44,6 +45,7 @@ func typeLabel(messageType string) string {
 		protocol.TypeAgentError, protocol.TypeManagedProcessExit, protocol.TypeManagedProcessRestart, protocol.TypeNotSessionOwner,
 		protocol.TypeNotebookAction, protocol.TypeAttemptStart, protocol.TypeNotebookActionResponse, protocol.TypeNotebookState, protocol.TypeEvalResult,
 		"get_global_info_response", "reset_kernel_globals_complete", "set_widget_value_response", "pong",
+		calllog.TypeCall, calllog.TypeWait, calllog.TypeSilence, calllog.TypeReply, calllog.TypeRejected,
 		router.EntryTypePeerEnded, router.EntryTypeHolderChanged, entryTypeState, "notebook_event":
 		return messageType
 	default:
@@ -59,6 +61,16 @@ func actionLabel(action string) string {
 		"run_cell", "stop_cell", "set_widget", "request_globals_summary", "request_reactivity_summary", "execute_code",
 		"get_global_info", "reset_kernel_globals":
 		return action
+	default:
+		return labelOther
+	}
+}
+
+// apiLabel returns the value of the metrics' label "api": the API of models that a call speaks.
+func apiLabel(api string) string {
+	switch api {
+	case "messages", "chat", "responses":
+		return api
 	default:
 		return labelOther
 	}

@@ -29,6 +29,7 @@ type Registry struct {
 		missed     *prometheus.CounterVec   // by hop
 		unmeasured prometheus.Counter
 	}
+	models   modelMetrics
 	children struct {
 		started, died *prometheus.CounterVec // by name: kernel or agent
 		running       *prometheus.GaugeVec
@@ -67,6 +68,21 @@ func NewRegistry() *Registry {
 	}, []string{"hop", "action"})
 	m.requests.missed = counter("assay_deadlines_missed_total", "Actions that timed out, by the component that should have answered.", "hop")
 	m.requests.unmeasured = counter("assay_requests_unmeasured_total", "Actions not measured because too many were in flight.").WithLabelValues()
+	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		return make.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: modelBuckets()}, labels)
+	}
+	m.models = modelMetrics{
+		calls:       counter("assay_model_calls_total", "Calls of agents' models that have ended.", "api", "outcome"),
+		seconds:     histogram("assay_model_call_seconds", "Time of a call of a model, from when it was made to the end of its reply.", "api"),
+		firstByte:   histogram("assay_model_first_byte_seconds", "Time of a call of a model, from when it was made to the first byte of its reply.", "api"),
+		waitSeconds: make.NewHistogram(prometheus.HistogramOpts{Name: "assay_model_wait_seconds", Help: "Time that a call of a model waited until others had ended.", Buckets: modelBuckets()}),
+		tokens:      counter("assay_model_tokens_total", "Tokens of calls of models.", "api", "kind"),
+		cost:        counter("assay_model_cost_usd_total", "Cost of the calls of models whose price is known, in US dollars.", "api"),
+		unpriced:    counter("assay_model_calls_unpriced_total", "Calls of models that were answered and whose price is not known.").WithLabelValues(),
+		rejected:    counter("assay_model_requests_rejected_total", "Requests to the agents' model servers that were no calls.").WithLabelValues(),
+		inFlight:    gauge("assay_model_calls_in_flight", "Calls of models without a reply yet, with those that wait.").WithLabelValues(),
+		isWaiting:   gauge("assay_model_calls_waiting", "Calls of models that wait until others have ended.").WithLabelValues(),
+	}
 	m.children.started = counter("assay_children_started_total", "Kernels and agents that became ready.", "name")
 	m.children.died = counter("assay_children_died_total", "Kernels and agents that exited without being asked to.", "name")
 	m.children.running = gauge("assay_children_running", "Running kernels and agents.", "name")

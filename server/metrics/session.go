@@ -21,6 +21,7 @@ type SessionCounter struct {
 	metrics  *Registry
 	journal  *trace.Follower
 	actions  *actionTimer
+	models   *modelTimer
 	children *childCounter
 
 	// Caches: looking labels up costs more than counting.
@@ -43,16 +44,17 @@ func (m *Registry) NewSessionCounter(journal *trace.Journal) *SessionCounter {
 	m.sessions.live.Inc()
 	m.sessions.total.Inc()
 	return &SessionCounter{
-		metrics: m, journal: journal.Follow(), actions: newActionTimer(m), children: newChildCounter(m),
+		metrics: m, journal: journal.Follow(), actions: newActionTimer(m), models: newModelTimer(m), children: newChildCounter(m),
 		frames: map[frameLabels]frameCounters{}, notes: map[trace.Note]prometheus.Counter{},
 	}
 }
 
 // Run counts entries until the journal is closed or ctx ends. Then it removes the
-// session and its children from the gauges.
+// session, its children and its calls of models from the gauges.
 func (s *SessionCounter) Run(ctx context.Context) {
 	defer s.metrics.sessions.live.Dec()
 	defer s.children.close()
+	defer s.models.close()
 	for {
 		entry, err := s.nextEntry(ctx)
 		if err != nil {
@@ -94,6 +96,8 @@ func (s *SessionCounter) countEntry(e *trace.Entry) {
 		s.actions.stopAction(e)
 	case e.Type == router.EntryTypeHolderChanged && e.Hop == trace.HopSession:
 		s.actions.setHolder(e)
+	case e.Hop == trace.AgentToModel, e.Hop == trace.ModelToAgent:
+		s.models.countEntry(e)
 	default:
 		s.children.countEntry(e)
 	}
