@@ -33,7 +33,7 @@ cmd/assay/internal/textlog:           cmd/assay/internal/terminal internal/trace
 cmd/assay/internal/traceview:         cmd/assay/internal/exit eval/runs internal/client internal/trace internal/trace/flow
 
 server +http:          server/api server/metrics server/endpoint eval/session eval/runs router web internal/notebook internal/redact internal/trace internal/trace/flow internal/protocol
-server/api +http:      server/endpoint eval/session eval/runs internal/notebook internal/trace internal/trace/flow internal/protocol
+server/api +http:      server/endpoint eval/session eval/runs internal/model/calllog internal/notebook internal/trace internal/trace/flow internal/protocol
 server/metrics +http:  eval/session router internal/model internal/model/calllog internal/trace internal/protocol
 server/endpoint +http: eval/runs internal/protocol
 server/servertest:     server internal/subprocess internal/subprocess/subprocesstest

@@ -13,6 +13,7 @@ import (
 	"assay/eval/runs"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
+	"assay/internal/trace/flow"
 	"assay/server"
 	"assay/server/api"
 	"assay/server/endpoint"
@@ -92,6 +93,8 @@ func apiTypes() []source {
 		{structs: []any{api.AttemptPage{}}},
 		{structs: []any{api.CasePage{}}},
 		{structs: []any{api.FlowPage{}}},
+		{structs: []any{flow.Summary{}}, name: "TraceStatistics"},
+		{structs: []any{api.ModelRequest{}}},
 		{structs: []any{api.NotebookAt{}}},
 	}
 }

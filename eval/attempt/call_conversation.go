@@ -44,6 +44,7 @@ func (c *callConversation) read(r trace.Record) {
 type callMessage struct {
 	protocol.HistoryEntry
 	Label string `json:"label,omitempty"` // number of its thread, from 2; empty for the longest one
+	Call  int64  `json:"call,omitempty"`  // number of the call whose reply it is; absent: it is no reply
 }
 
 // write writes the messages, one per line.
@@ -55,7 +56,7 @@ func (c *callConversation) write(out io.Writer) error {
 		}
 		line := callMessage{HistoryEntry: protocol.HistoryEntry{
 			Type: protocol.HistoryEntryTypeAnthropicMessage, Role: m.Role, Content: content, Timestamp: m.At.UTC().Format(time.RFC3339Nano),
-		}}
+		}, Call: m.Call}
 		if m.Usage != nil {
 			line.Usage = marshalMessage(m.Usage)
 		}

@@ -68,11 +68,11 @@ type TraceFile struct {
 // [runs.ErrNotFound] if there is none.
 type TraceOpener func(r *http.Request) (TraceFile, error)
 
-// RegisterTrace adds the endpoints /trace, /flow and /at below base, a ServeMux
+// RegisterTrace adds the endpoints /trace, /flow, /stats, /request and /at below base, a ServeMux
 // path without a method, to mux. Each request opens its trace with open.
 func (h *Handlers) RegisterTrace(mux *http.ServeMux, base string, open TraceOpener) {
 	for name, serve := range map[string]func(http.ResponseWriter, *http.Request, TraceFile) error{
-		"trace": serveTraceEntries, "flow": h.serveFlow, "at": h.serveNotebookAt,
+		"trace": serveTraceEntries, "flow": h.serveFlow, "stats": h.serveStatistics, "request": serveModelRequest, "at": h.serveNotebookAt,
 	} {
 		h.registerGet(mux, base+"/"+name, func(w http.ResponseWriter, r *http.Request) error {
 			file, err := open(r)

@@ -26,6 +26,7 @@ type FlowPage struct {
 	LastSeq     int64                 `json:"last"`             // seq of the last entry that was looked at
 	NewestSeq   int64                 `json:"end"`              // seq of the newest entry of the trace
 	IsComplete  bool                  `json:"complete"`         // the trace has ended
+	ModelCalls  int64                 `json:"model_calls"`      // how many calls of the agent's models the whole trace has so far
 }
 
 // FlowEntry is an entry of a trace without its message and time of day; see
@@ -119,7 +120,7 @@ func readHopParameter(p *endpoint.Parameters) trace.Hop {
 // page returns the page that the query selects of a trace. search holds the results
 // for the query's text; nil if it has none.
 func (q flowQuery) page(index *flow.Index, search *textSearch) FlowPage {
-	page := FlowPage{Entries: []FlowEntry{}, Requests: map[int64]FlowRequest{}, LastSeq: q.from - 1, NewestSeq: index.EntryCount()}
+	page := FlowPage{Entries: []FlowEntry{}, Requests: map[int64]FlowRequest{}, LastSeq: q.from - 1, NewestSeq: index.EntryCount(), ModelCalls: index.ModelCallCount()}
 	if q.filter == (flow.Filter{}) && search == nil && !q.hideStream {
 		q.fillUnfiltered(&page, index)
 	} else {

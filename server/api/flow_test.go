@@ -241,7 +241,7 @@ func TestFlowAndNotebookOfAnEmptyTrace(t *testing.T) {
 	for _, text := range []string{"", `{"type":"trace"`, strings.SplitAfter(traceText(t), "\n")[0]} {
 		s, path, _ := newTestServerWithTrace(t, text)
 		answer := s.request(t, http.MethodGet, flowPathOfTracePath(path))
-		require.JSONEq(t, `{"entries":[],"requests":{},"next":null,"last":0,"end":0,"complete":false}`, answer.Body.String(), text)
+		require.JSONEq(t, `{"entries":[],"requests":{},"next":null,"last":0,"end":0,"complete":false,"model_calls":0}`, answer.Body.String(), text)
 		var at notebookAt
 		s.getJSON(t, notebookAtPath(path), &at)
 		require.Zero(t, at.Seq)

@@ -203,7 +203,12 @@ func (d *Decoder) Decode(call int64, stored Stored) (json.RawMessage, error) {
 // complete puts into a stored request what was left out of it.
 func (d *Decoder) complete(stored Stored) ([]byte, error) {
 	same := stored.Same
-	at := slices.IndexFunc(d.recent, func(r request) bool { return r.call == same.Call })
+	at := -1
+	for i, r := range d.recent { // the newest one: the calls of the session's next agent begin at 1 again
+		if r.call == same.Call {
+			at = i
+		}
+	}
 	r, ok := parse(0, stored.Request)
 	if at < 0 || !ok {
 		return nil, fmt.Errorf("that of call %d, to which it refers, is missing", same.Call)

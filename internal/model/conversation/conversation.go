@@ -21,6 +21,7 @@ type Message struct {
 	Role    string    // of package model
 	Content []model.Block
 	Usage   *model.Usage // of the call, if the message is the reply of a model
+	Call    int64        // number of that call; 0: the message is no reply
 
 	// Thread is the number, from 2, of the thread to which the message belongs, for instance a call for a
 	// title, or a second agent; 0: it belongs to the longest thread.
@@ -113,7 +114,7 @@ func (b *Builder) AddReply(r calllog.Reply, at time.Time) {
 	b.newest, request.newestReply = end, len(b.drafts)
 	reply := draft{end: end, isCut: !r.IsComplete, request: request}
 	usage := r.Response.Usage
-	reply.Message = Message{At: at, Role: model.RoleAssistant, Content: r.Response.Content, Usage: &usage}
+	reply.Message = Message{At: at, Role: model.RoleAssistant, Content: r.Response.Content, Usage: &usage, Call: r.Call}
 	if i, isSentBack := b.sentBack[end]; isSentBack { // the next request was recorded before this reply
 		delete(b.sentBack, end)
 		request.newestReply, b.drafts[i] = i, reply

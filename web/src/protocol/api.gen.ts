@@ -499,6 +499,64 @@ export const hopDelaySchema = /* @__PURE__ */ object<HopDelay>({
   ms: number,
 });
 
+/**
+ * Usage counts the tokens of one model call, or the sum over several calls. Its four
+ * counts do not overlap.
+ */
+export interface Usage {
+  input_tokens: number;
+  output_tokens: number;
+  cache_creation_input_tokens: number;
+  cache_read_input_tokens: number;
+}
+
+export const usageSchema = /* @__PURE__ */ object<Usage>({
+  input_tokens: number,
+  output_tokens: number,
+  cache_creation_input_tokens: number,
+  cache_read_input_tokens: number,
+});
+
+/**
+ * ModelCall is what the entries about a call of an agent's model say of it. Times are in
+ * milliseconds.
+ */
+export interface ModelCall {
+  /** number of the call */
+  call: number;
+  /** messages, chat or responses */
+  api: string;
+  /** that was called, or else the one that the agent named */
+  model: string;
+  /** absent: it has not ended */
+  outcome?: string;
+  /** of HTTP; 0: it has not ended, or the agent had gone */
+  status: number;
+  /** absent: nothing came of the reply */
+  usage?: Usage;
+  /** null: not known */
+  cost_usd: number | null;
+  /** until other calls have ended */
+  waiting?: boolean;
+  /** from when it waited no longer to the first byte of the reply; absent: none came */
+  first_byte_ms?: number;
+  /** since the model's API had refused the call before; absent: it had not */
+  retry_wait_ms?: number;
+}
+
+export const modelCallSchema = /* @__PURE__ */ object<ModelCall>({
+  call: number,
+  api: string,
+  model: string,
+  outcome: optional(string),
+  status: number,
+  usage: optional(usageSchema),
+  cost_usd: nullable(number),
+  waiting: optional(boolean),
+  first_byte_ms: optional(number),
+  retry_wait_ms: optional(number),
+});
+
 /** FlowRequest is a request and its answer, or what there is of them so far. */
 export interface FlowRequest {
   kind: string;
@@ -517,6 +575,8 @@ export interface FlowRequest {
   /** how late a late reply was */
   late_ms?: number;
   further_replies?: number;
+  /** of a call of a model */
+  model_call?: ModelCall;
   /** the delay, for people */
   text: string;
   /** of the entries asked, sent, replied, answered, late; 0: it did not happen, or not yet */
@@ -535,6 +595,7 @@ export const flowRequestSchema = /* @__PURE__ */ object<FlowRequest>({
   stale: optional(boolean),
   late_ms: optional(number),
   further_replies: optional(number),
+  model_call: optional(modelCallSchema),
   text: string,
   seqs: list(number),
 });
@@ -560,6 +621,8 @@ export interface FlowPage {
   end: number;
   /** the trace has ended */
   complete: boolean;
+  /** how many calls of the agent's models the whole trace has so far */
+  model_calls: number;
 }
 
 export const flowPageSchema = /* @__PURE__ */ object<FlowPage>({
@@ -571,6 +634,119 @@ export const flowPageSchema = /* @__PURE__ */ object<FlowPage>({
   last: number,
   end: number,
   complete: boolean,
+  model_calls: number,
+});
+
+/**
+ * ActionSummary is the JSON of the statistics of all requests of one kind and action.
+ * Percentiles (by nearest rank) and the maximum are in milliseconds, over the requests that
+ * were answered, even with an error; null if there are none.
+ */
+export interface ActionSummary {
+  kind: string;
+  action: string;
+  count: number;
+  p50_ms: number | null;
+  p99_ms: number | null;
+  max_ms: number | null;
+  /** the slowest hop of the request at p99 */
+  p99_hop: string;
+  timed_out: number;
+  failed: number;
+  unanswered: number;
+}
+
+export const actionSummarySchema = /* @__PURE__ */ object<ActionSummary>({
+  kind: string,
+  action: string,
+  count: number,
+  p50_ms: nullable(number),
+  p99_ms: nullable(number),
+  max_ms: nullable(number),
+  p99_hop: string,
+  timed_out: number,
+  failed: number,
+  unanswered: number,
+});
+
+/** ModelSummary is the JSON of what all calls of an agent's models have used together. */
+export interface ModelSummary {
+  calls: number;
+  usage: Usage;
+  /** null: the price of a call is not known, or no call was answered */
+  cost_usd: number | null;
+  /** until other calls had ended */
+  wait_ms: number;
+  /** after a model's API had refused a call for now */
+  retry_wait_ms: number;
+}
+
+export const modelSummarySchema = /* @__PURE__ */ object<ModelSummary>({
+  calls: number,
+  usage: usageSchema,
+  cost_usd: nullable(number),
+  wait_ms: number,
+  retry_wait_ms: number,
+});
+
+/**
+ * TimeShares says for what an agent waited between its task and its submission, or the end of
+ * the trace. The four times, in milliseconds, do not overlap: their sum is the whole.
+ */
+export interface TimeShares {
+  /** for its models only: calls in flight, and waits to repeat calls that the model's API had refused */
+  model_ms: number;
+  /** for the kernel only: runs of cells, and actions that the kernel answers */
+  kernel_ms: number;
+  /** for both at once */
+  both_ms: number;
+  /** for neither: it worked itself, or waited for a person */
+  neither_ms: number;
+}
+
+export const timeSharesSchema = /* @__PURE__ */ object<TimeShares>({
+  model_ms: number,
+  kernel_ms: number,
+  both_ms: number,
+  neither_ms: number,
+});
+
+/** Summary is the JSON of the statistics of a trace that [StatsCollector] has collected. */
+export interface TraceStatistics {
+  frames: number;
+  /** by kind, then by name */
+  actions: readonly ActionSummary[];
+  notes: Readonly<Record<string, number>>;
+  /** absent: the agent has called no model */
+  models?: ModelSummary;
+  /** absent: the agent got no task, or only some frames were counted */
+  time?: TimeShares;
+}
+
+export const traceStatisticsSchema = /* @__PURE__ */ object<TraceStatistics>({
+  frames: number,
+  actions: list(actionSummarySchema),
+  notes: record(number),
+  models: optional(modelSummarySchema),
+  time: optional(timeSharesSchema),
+});
+
+/**
+ * ModelRequest is the response of GET {base}/request: the request of a call of a model, with what
+ * its entry leaves out because an earlier request has it.
+ */
+export interface ModelRequest {
+  /** of the entry */
+  seq: number;
+  /** number of the call */
+  call: number;
+  request: unknown;
+}
+
+export const modelRequestSchema = /* @__PURE__ */ object<ModelRequest>({
+  seq: number,
+  call: number,
+  request: unknown,
 });
 
 /**
