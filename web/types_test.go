@@ -11,6 +11,7 @@ import (
 
 	"assay/eval/batch"
 	"assay/eval/runs"
+	"assay/internal/model/calllog"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/trace/flow"
@@ -95,6 +96,7 @@ func apiTypes() []source {
 		{structs: []any{api.FlowPage{}}},
 		{structs: []any{flow.Summary{}}, name: "TraceStatistics"},
 		{structs: []any{api.ModelRequest{}}},
+		{structs: []any{calllog.Same{}}, name: "SameAsEarlierCall"},
 		{structs: []any{api.NotebookAt{}}},
 	}
 }

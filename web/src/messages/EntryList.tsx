@@ -7,6 +7,7 @@ import { pauseBeforeEntry } from "./entryTexts";
 import styles from "./FrameList.module.css";
 import type { FlowModel, FlowView } from "./flowModel";
 import { ListHeading } from "./ListHeading";
+import { lanesOf } from "./lanes";
 import { linePartsOf, requestSpansOf, spansOverlapping } from "./requestSpans";
 import { useScrolledRows } from "./useScrolledRows";
 
@@ -76,9 +77,10 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
   const rows = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
   const seen = rows.flatMap((row) => model.entryAt(row)?.seq ?? []);
   const near = spansOverlapping(spans, seen[0] ?? 0, seen.at(-1) ?? 0);
+  const lanes = lanesOf(view.hasModelCalls);
   const lit = selected?.requests ?? [];
   return (
-    <div className={styles.list}>
+    <div className={view.hasModelCalls ? `${styles.list} ${styles.withModel}` : styles.list}>
       <div
         ref={scroller}
         role="listbox"
@@ -93,7 +95,7 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
           if (row !== undefined) onOpen(Number(row));
         }}
       >
-        <ListHeading />
+        <ListHeading lanes={lanes} />
         <div className={styles.sheet} style={{ height: geometry.height }} role="presentation">
           {rows.map((row) => {
             const entry = model.entryAt(row);
@@ -107,6 +109,7 @@ export function EntryList({ model, view, live, active, moves, selected, onMove, 
                 count={count}
                 topPx={geometry.rowTop(row)}
                 entry={entry}
+                lanes={lanes}
                 ownRequest={entry.requests.includes(entry.seq) ? model.requestAt(row, entry.seq) : null}
                 lateMs={late.find((ms) => ms !== null && ms !== undefined) ?? null}
                 silenceMs={pauseBeforeEntry(row > 0 ? model.entryAt(row - 1) : null, entry)}

@@ -6,10 +6,12 @@ import { formatBytes } from "../format/format";
 import { anyObject, read } from "../json/schema";
 import { CopyButton } from "../outputs/CopyButton";
 import { JsonTree } from "../outputs/JsonTree";
+import { modelRequestSchema } from "../protocol/api.gen";
 import { tracePageSchema } from "../protocol/session.gen";
 import { Button } from "../ui/Button";
 import styles from "./EntryPanel.module.css";
 import type { FlowEntry } from "./entry";
+import { sameAsEarlierText } from "./modelCall";
 
 /** Messages larger than this many bytes are loaded only when the user asks for it. */
 const maxAutoLoadBytes = 2 * 1024 * 1024;
@@ -27,6 +29,10 @@ export function EntryMessage({ base, entry, onSeq }: Props) {
   const { data, error, reload } = useLoad(wanted ? `${base} ${from}` : null, (signal) =>
     loadEntryMessage(base, from, signal),
   );
+  const [isWhole, setIsWhole] = useState(false);
+  const whole = useLoad(isWhole ? `${base} request ${from}` : null, (signal) =>
+    getJSON(`${base}/request`, modelRequestSchema, { seq: from }, signal),
+  );
   if (!wanted) {
     return (
       <p className={styles.large}>
@@ -37,6 +43,8 @@ export function EntryMessage({ base, entry, onSeq }: Props) {
   }
   if (error !== null) return <Problem what="The message could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <p className={styles.large}>Loading…</p>;
+  const same = entry.type === "model_call" ? sameAsEarlierText(data.msg) : "";
+  const message = whole.data === null ? data.msg : { ...read(anyObject, data.msg), request: whole.data.request };
   return (
     <div className={styles.body}>
       <div className={styles.bodyHead}>
@@ -49,9 +57,24 @@ export function EntryMessage({ base, entry, onSeq }: Props) {
             </>
           )}
         </span>
-        <CopyButton text={() => textToCopy(data.msg)} />
+        <CopyButton text={() => textToCopy(message)} />
       </div>
-      {data.msg === undefined ? <p className={styles.large}>No content.</p> : <JsonTree value={data.msg} />}
+      {same !== "" && (
+        <p className={styles.large}>
+          {`${same} `}
+          {!isWhole && <Button onClick={() => setIsWhole(true)}>Show the whole request</Button>}
+          {isWhole && whole.loading && "Loading…"}
+          {whole.data !== null && "Shown below."}
+        </p>
+      )}
+      {whole.error !== null && (
+        <Problem what="The whole request could not be loaded" error={whole.error} onRetry={whole.reload} />
+      )}
+      {message === undefined ? (
+        <p className={styles.large}>No content.</p>
+      ) : (
+        <JsonTree key={whole.data === null ? "stored" : "whole"} value={message} />
+      )}
     </div>
   );
 }

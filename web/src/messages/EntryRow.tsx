@@ -4,6 +4,7 @@ import type { FlowEntry, FlowRequest } from "./entry";
 import { delayText, entrySubjectText, shortIdText, shortNameText, traceTimeText } from "./entryTexts";
 import styles from "./FrameList.module.css";
 import { LaneCell } from "./LaneCell";
+import type { Lane } from "./lanes";
 import { OddityMark } from "./OddityMark";
 import { oddityOfNote, oddityOfRequest } from "./oddity";
 import { PauseMark } from "./PauseMark";
@@ -20,6 +21,7 @@ interface Props {
   /** Offset from the top of the list, in pixels. */
   topPx: number;
   entry: FlowEntry;
+  lanes: readonly Lane[];
   /** The request that begins with this entry; null: none. */
   ownRequest: FlowRequest | null;
   /** How late a late reply was, in milliseconds; null: not late. */
@@ -40,6 +42,7 @@ function EntryRowView({
   count,
   topPx,
   entry,
+  lanes,
   ownRequest,
   lateMs,
   silenceMs,
@@ -72,7 +75,7 @@ function EntryRowView({
       </span>
       <span className={styles.time}>{traceTimeText(entry.ms)}</span>
       <PauseMark ms={silenceMs} />
-      <LaneCell entry={entry} />
+      <LaneCell entry={entry} lanes={lanes} />
       <span className={styles.what}>
         <span className={styles.label}>
           <b className={styles.type}>{shortNameText(entry.type) || "no message"}</b>

@@ -1,11 +1,17 @@
 import styles from "./FrameList.module.css";
-import { type Lane, lanes } from "./lanes";
+import type { Lane } from "./lanes";
 
 /** Lane names for narrow windows. */
-const shortLaneNames: Readonly<Record<Lane, string>> = { console: "con", agent: "agt", server: "srv", kernel: "krn" };
+const shortLaneNames: Readonly<Record<Lane, string>> = {
+  console: "con",
+  model: "mdl",
+  agent: "agt",
+  server: "srv",
+  kernel: "krn",
+};
 
 /** The column and lane headings. Hidden from screen readers, because each row names its parts. */
-export function ListHeading() {
+export function ListHeading({ lanes }: { lanes: readonly Lane[] }) {
   return (
     <div className={`${styles.row} ${styles.head}`} aria-hidden="true">
       <span />

@@ -17,7 +17,11 @@ beforeEach(() => {
   FakeSocket.install();
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(290); // ten rows
   fakeTrace = new FakeTrace(100);
-  apiServer = fakeServer({ [`${sessionPath}/flow`]: fakeTrace.flow, [`${sessionPath}/trace`]: fakeTrace.trace });
+  apiServer = fakeServer({
+    [`${sessionPath}/flow`]: fakeTrace.flow,
+    [`${sessionPath}/trace`]: fakeTrace.trace,
+    [`${sessionPath}/request`]: () => ({ seq: 2, call: 2, request: { messages: ["whole"] } }),
+  });
 });
 afterEach(() => {
   cleanup();
@@ -105,6 +109,45 @@ test("a message is loaded when its entry is opened; a large one only on request"
   fireEvent.click(await screen.findByRole("button", { name: "Show" }));
   expect(apiServer.requests.length).toBe(before + 1);
   expect(apiServer.requests.at(-1)?.search).toBe("?from=6&limit=1");
+});
+
+test("calls of models have a lane, and show what they leave out", async () => {
+  await renderMessagesView();
+  expect(screen.queryByText("model")).toBeNull();
+  cleanup();
+  fakeTrace.modelCalls = 2;
+  const call = { hop: "agent>model", type: "model_call", tx_id: "model_2", cell_id: undefined, requests: [2] };
+  fakeTrace.overrides.set(2, {
+    ...call,
+    label: "messages claude-x",
+    msg: { type: "model_call", call: 2, request: { messages: [3] }, same: { call: 1, count: 2 } },
+  });
+  fakeTrace.overrides.set(3, { ...call, hop: "model>agent", type: "model_reply", label: "ok 200" });
+  fakeTrace.requests = {
+    "2": {
+      kind: "model",
+      action: "claude-x",
+      state: "answered",
+      text: "answered in 2.0s: model 2.0s; 900 tokens in, 40 out, cost unknown",
+      seqs: [2, 0, 0, 3, 0],
+      model_call: { call: 2, api: "messages", model: "claude-x", outcome: "ok", cost_usd: null, retry_wait_ms: 4000 },
+    },
+  };
+  await renderMessagesView();
+  expect(screen.getByText("model")).toBeDefined();
+  expect(within(rowElement(2)).getByRole("img", { name: "agent to model" })).toBeDefined();
+  expect(within(rowElement(3)).getByRole("img", { name: "model to agent" })).toBeDefined();
+  fireEvent.click(rowElement(2));
+  const panel = screen.getByRole("region", { name: "Entry 2" });
+  expect(within(panel).getByText("call 2 of claude-x, API messages, 4.000s after a refusal")).toBeDefined();
+  expect(await within(panel).findByText(/call 1 has the same: the first 2 messages\./)).toBeDefined();
+  fireEvent.click(within(panel).getByRole("button", { name: "Show the whole request" }));
+  await within(panel).findByText(/Shown below/);
+  expect(apiServer.requests.at(-1)?.pathname).toBe(`${sessionPath}/request`);
+  expect(apiServer.requests.at(-1)?.search).toBe("?seq=2");
+  fireEvent.click(within(panel).getByRole("button", { name: /^request/ }));
+  fireEvent.click(within(panel).getByRole("button", { name: /^messages/ }));
+  expect(within(panel).getByText(/"whole"/)).toBeDefined();
 });
 
 test("a filter is sent to the server and shown as a chip that removes it", async () => {

@@ -1,7 +1,8 @@
+import type { ModelCall } from "../protocol/api.gen";
 import { plainName } from "../text/displayText";
 import styles from "./EntryPanel.module.css";
 import type { FlowRequest } from "./entry";
-import { shortNameText } from "./entryTexts";
+import { delayText, shortNameText } from "./entryTexts";
 import { OddityMark } from "./OddityMark";
 import { oddityOfRequest } from "./oddity";
 
@@ -15,10 +16,11 @@ interface Props {
 
 const requestStepNames = ["asked", "sent", "replied", "answered", "late reply"];
 const runStepNames = ["asked", "queued", "began", "ended", "late"];
+const modelStepNames = ["called", "waited until", "", "replied", ""];
 
 /** Shows a request: links to its entries in the trace, and how its time is divided between the hops. */
 export function RequestPath({ request, selectedSeq, complete, onSeq }: Props) {
-  const names = request.kind === "run" ? runStepNames : requestStepNames;
+  const names = request.call !== null ? modelStepNames : request.kind === "run" ? runStepNames : requestStepNames;
   const fault = oddityOfRequest(request, complete);
   const way = request.seqs.flatMap((seq, i) => (seq > 0 ? [{ seq, name: names[i] ?? "" }] : []));
   const seen = way.filter(({ seq }, i) => way.findIndex((one) => one.seq === seq) === i);
@@ -30,6 +32,7 @@ export function RequestPath({ request, selectedSeq, complete, onSeq }: Props) {
         {fault !== null && <OddityMark oddity={fault} />}
       </p>
       <p className={styles.delay}>{plainName(request.text, 400)}</p>
+      {request.call !== null && <p className={styles.delay}>{modelCallText(request.call)}</p>}
       <HopTimesBar request={request} />
       <ol className={styles.way}>
         {seen.map(({ seq, name }) => (
@@ -49,6 +52,12 @@ export function RequestPath({ request, selectedSeq, complete, onSeq }: Props) {
       </ol>
     </div>
   );
+}
+
+/** Returns which API and model a call is for, and how long the agent had waited to repeat it. */
+function modelCallText({ call, api, model, retry_wait_ms: retryWaitMs }: ModelCall): string {
+  const repeated = retryWaitMs === undefined ? "" : `, ${delayText(retryWaitMs)} after a refusal`;
+  return `call ${call} of ${shortNameText(model)}, API ${shortNameText(api)}${repeated}`;
 }
 
 /** A bar divided in proportion to the time of each hop. */

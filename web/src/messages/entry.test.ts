@@ -6,7 +6,8 @@ import { flowPageOf } from "./entry";
 const flowPageOfAnswer = (answer: unknown) => flowPageOf(read(flowPageSchema, answer));
 
 import { entrySubjectText, pauseBeforeEntry, requestWaitText, shortIdText, shortNameText } from "./entryTexts";
-import { arrowOfHop } from "./lanes";
+import { arrowOfHop, colourOfArrow, laneMiddle, lanesOf } from "./lanes";
+import { sameAsEarlierText } from "./modelCall";
 import { isOddEntry, oddityOfNote, oddityOfRequest } from "./oddity";
 
 const malformedEntries = [null, 7, "text", [], [[]], { seq: "1" }, { seq: -1 }, { seq: 1.5 }, { seq: Number.NaN }, {}];
@@ -54,10 +55,27 @@ test("malformed entries are left out, and missing fields get defaults", () => {
 });
 
 test("an unknown hop is a note on the server's lane", () => {
-  expect(arrowOfHop("agent>server")).toEqual({ from: "agent", to: "server" });
+  expect(arrowOfHop("agent>server", lanesOf(false))).toEqual({ from: "agent", to: "server" });
   for (const hop of ["", "notebook", "agent>moon", "agent>agent", "a>b>c", "agent>server>kernel", "__proto__>server"]) {
-    expect(arrowOfHop(hop)).toBeNull();
+    expect(arrowOfHop(hop, lanesOf(true))).toBeNull();
   }
+});
+
+test("models have a lane, and their arrows a colour, if there are calls", () => {
+  expect(lanesOf(false)).toEqual(["console", "agent", "server", "kernel"]);
+  expect(arrowOfHop("agent>model", lanesOf(false))).toBeNull();
+  const lanes = lanesOf(true);
+  expect(lanes.map((lane) => laneMiddle(lane, lanes))).toEqual([0.1, 0.3, 0.5, 0.7, 0.9]);
+  const arrows = ["agent>model", "model>agent", "agent>server", "server>kernel"].map((hop) => arrowOfHop(hop, lanes));
+  expect(arrows.map((arrow) => arrow && colourOfArrow(arrow))).toEqual(["model", "model", "agent", "kernel"]);
+});
+
+test("what a call leaves out because an earlier one has it is said in words", () => {
+  expect(sameAsEarlierText({ same: { call: 3, count: 12, digest: "ab", members: ["tools", "system"] } })).toBe(
+    "Not repeated here, because call 3 has the same: the first 12 messages, tools, system.",
+  );
+  expect(sameAsEarlierText({ same: { call: 1, count: 1 } })).toMatch(/: the first message\.$/);
+  for (const message of [null, 7, {}, { same: null }, { same: [] }]) expect(sameAsEarlierText(message)).toBe("");
 });
 
 test("an unknown note is its own label", () => {

@@ -1,4 +1,9 @@
-import type { FlowEntry as WireEntry, FlowPage as WirePage, FlowRequest as WireRequest } from "../protocol/api.gen";
+import type {
+  ModelCall,
+  FlowEntry as WireEntry,
+  FlowPage as WirePage,
+  FlowRequest as WireRequest,
+} from "../protocol/api.gen";
 
 // Responses of /flow. Names and ids in them may be any text, because agents choose them.
 
@@ -51,6 +56,8 @@ export interface FlowRequest {
    * is none.
    */
   seqs: readonly number[];
+  /** What a call of a model has used, and how it has ended; null: it is another request. */
+  call: ModelCall | null;
 }
 
 export interface FlowPage {
@@ -65,6 +72,8 @@ export interface FlowPage {
   end: number;
   /** The trace has ended. */
   complete: boolean;
+  /** The agent has called models. */
+  hasModelCalls: boolean;
 }
 
 /** Converts a page of the flow from the API's format. Entries without a valid number are left out. */
@@ -78,6 +87,7 @@ export function flowPageOf(page: WirePage): FlowPage {
     next: page.next,
     end: page.end,
     complete: page.complete,
+    hasModelCalls: page.model_calls > 0,
   };
 }
 
@@ -119,5 +129,6 @@ function flowRequestOf(first: number, request: WireRequest): FlowRequest {
     lateMs: request.late_ms ?? null,
     text: request.text,
     seqs: request.seqs,
+    call: request.model_call ?? null,
   };
 }

@@ -47,6 +47,8 @@ export function requestWaitText(request: FlowRequest, ms: number): string {
   const time = formatDuration(Math.floor(Math.max(0, ms) / 1000) * 1000);
   if (request.slowest === "run") return `running for ${time}`;
   if (request.slowest === "queue") return `waiting in the queue for ${time}`;
+  if (request.slowest === "wait") return `waiting for other calls for ${time}`;
+  if (request.slowest === "model") return `waiting for the model for ${time}`;
   return `waiting for ${shortNameText(request.slowest) || "an answer"} for ${time}`;
 }
 

@@ -8,6 +8,7 @@ export class FakeTrace {
   /** Fields that differ from the default entry, by entry number. */
   readonly overrides = new Map<number, Record<string, unknown>>();
   requests: Record<string, unknown> = {};
+  modelCalls = 0;
 
   constructor(public length: number) {}
 
@@ -33,6 +34,7 @@ export class FakeTrace {
       last: this.length,
       end: this.length,
       complete: this.complete,
+      model_calls: this.modelCalls,
     };
   };
 

@@ -32,6 +32,8 @@ export const hopNames: readonly Hop[] = [
   "server>kernel",
   "console>server",
   "server>console",
+  "agent>model",
+  "model>agent",
   "notebook",
   "session",
 ];

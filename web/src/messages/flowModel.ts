@@ -13,6 +13,8 @@ export interface FlowView {
   /** Number of the newest entry. */
   end: number;
   complete: boolean;
+  /** The agent has called models. */
+  hasModelCalls: boolean;
   /** Why the last request failed; null: it did not. */
   problem: Error | null;
   /** Actions seen so far, sorted. */
@@ -49,7 +51,16 @@ export class FlowModel {
     readonly base: string,
     filters: Filters = noFilters,
   ) {
-    this.#view = { filters, count: null, hidden: null, end: 0, complete: false, problem: null, actions: [] };
+    this.#view = {
+      filters,
+      count: null,
+      hidden: null,
+      end: 0,
+      complete: false,
+      hasModelCalls: false,
+      problem: null,
+      actions: [],
+    };
   }
 
   readonly get = (): FlowView => this.#view;
@@ -162,7 +173,8 @@ export class FlowModel {
     if (picked || page.next !== null) this.#pages.markStale();
     else this.#pages.append(page, count - page.entries.length);
     const actions = this.#actionsWith(page.entries);
-    this.#tell({ count, hidden: page.hidden, end: page.end, complete: page.complete, problem: null, actions });
+    const { hidden, complete, hasModelCalls } = page;
+    this.#tell({ count, hidden, end: page.end, complete, hasModelCalls, problem: null, actions });
     this.#askSoon();
   }
 
@@ -209,6 +221,7 @@ export class FlowModel {
         hidden: grown || count === null ? page.hidden : this.#view.hidden,
         end: Math.max(end, page.end),
         complete: grown ? page.complete : this.#view.complete,
+        hasModelCalls: grown ? page.hasModelCalls : this.#view.hasModelCalls,
         problem: null,
         actions: this.#actionsWith(page.entries),
       });

@@ -749,6 +749,27 @@ export const modelRequestSchema = /* @__PURE__ */ object<ModelRequest>({
   request: unknown,
 });
 
+/** Same says which part of a request is that of an earlier one. */
+export interface SameAsEarlierCall {
+  /** number of the earlier call */
+  call: number;
+  /**
+   * Count is how many of the first messages of the conversation are the same, and Digest the
+   * SHA-256 of their JSON, joined by commas, in hexadecimal digits.
+   */
+  count?: number;
+  digest?: string;
+  /** such as tools: they are the same as a whole */
+  members?: readonly string[];
+}
+
+export const sameAsEarlierCallSchema = /* @__PURE__ */ object<SameAsEarlierCall>({
+  call: number,
+  count: optional(number),
+  digest: optional(string),
+  members: optional(list(string)),
+});
+
 /**
  * NotebookAt is the response of GET {base}/at: the notebook_state message that a
  * view would have received after the entry Seq, and when that was.

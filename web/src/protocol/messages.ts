@@ -32,6 +32,8 @@ export type Hop =
   | "server>kernel"
   | "console>server"
   | "server>console"
+  | "agent>model"
+  | "model>agent"
   | "notebook"
   | "session";
 
