@@ -54,7 +54,7 @@ func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.
 //
 //	answered in 12.3ms: server 0.1ms, kernel 12.1ms, server 0.1ms
 //	timed out after 8.000s: kernel (its reply came 1.012s late)
-//	answered in 2.100s: model 800.0ms, reply 1.300s; 900 tokens in (512 cached), 40 out, $0.0123
+//	answered in 2.100s, 900 tokens in (512 cached), 40 out, $0.0123: model 800.0ms, reply 1.300s
 func (r *Request) String() string {
 	var text strings.Builder
 	total, ended := r.TotalTime()
@@ -95,11 +95,16 @@ func (r *Request) answeredText(total time.Duration) string {
 	case r.IsStale:
 		verb = "answered with an earlier reply in "
 	}
+	return verb + FormatDelay(total) + ": " + r.hopTimesText()
+}
+
+// hopTimesText returns the times of the request at its hops, for people.
+func (r *Request) hopTimesText() string {
 	var hops []string
 	for _, hop := range r.HopTimes() {
 		hops = append(hops, hop.Hop+" "+FormatDelay(hop.Took))
 	}
-	return verb + FormatDelay(total) + ": " + strings.Join(hops, ", ")
+	return strings.Join(hops, ", ")
 }
 
 // FormatDelay formats a duration for people, such as 12.3ms below a second and 1.012s above.

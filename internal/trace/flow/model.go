@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"assay/internal/model"
@@ -115,20 +114,18 @@ func (r *Request) modelHopTimes() []HopTime {
 
 // modelText returns one line for people about a call of a model that has ended after total.
 func (r *Request) modelText(total time.Duration) string {
-	c := r.Call
-	var text strings.Builder
-	if r.State == StateAnswered {
-		text.WriteString(r.answeredText(total))
-	} else {
-		fmt.Fprintf(&text, "failed after %s: %s", FormatDelay(total), c.Outcome)
-		if c.Status != 0 {
-			fmt.Fprintf(&text, ", status %d", c.Status)
-		}
-	}
+	c, used := r.Call, ""
 	if c.Usage != nil {
-		text.WriteString("; " + FormatTokens(*c.Usage) + ", " + FormatCost(c.CostUSD))
+		used = ", " + FormatTokens(*c.Usage) + ", " + FormatCost(c.CostUSD)
 	}
-	return text.String()
+	if r.State == StateAnswered {
+		return "answered in " + FormatDelay(total) + used + ": " + r.hopTimesText()
+	}
+	text := fmt.Sprintf("failed after %s: %s", FormatDelay(total), c.Outcome)
+	if c.Status != 0 {
+		text += fmt.Sprintf(", status %d", c.Status)
+	}
+	return text + used
 }
 
 // FormatTokens formats the tokens of calls for people, such as "900 tokens in (512 cached), 40 out".
@@ -149,7 +146,7 @@ func FormatCost(usd *float64) string {
 }
 
 // modelEntryText returns what is shown as the action of an entry about a call of a model: its API
-// and model, its status, or how it waits. It is empty for other entries.
+// and model, its outcome with the tokens in and out, or how it waits. It is empty for other entries.
 func modelEntryText(entryType string, message []byte) string {
 	switch entryType {
 	case calllog.TypeCall:
@@ -172,7 +169,11 @@ func modelEntryText(entryType string, message []byte) string {
 	case calllog.TypeReply:
 		var reply calllog.Reply
 		_ = json.Unmarshal(message, &reply)
-		return fmt.Sprintf("%s %d", reply.Outcome(), reply.Status)
+		text := fmt.Sprintf("%s %d", reply.Outcome(), reply.Status)
+		if reply.Response != nil {
+			text += fmt.Sprintf(", %d+%d tokens", reply.Response.Usage.PromptTokens(), reply.Response.Usage.OutputTokens)
+		}
+		return text
 	case calllog.TypeRejected:
 		var rejected calllog.Rejected
 		_ = json.Unmarshal(message, &rejected)

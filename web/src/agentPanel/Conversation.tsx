@@ -3,6 +3,7 @@ import ArrowDown from "lucide-react/icons/arrow-down";
 import {
   type KeyboardEvent,
   type PointerEvent,
+  type ReactNode,
   type RefObject,
   type UIEvent,
   useCallback,
@@ -27,6 +28,8 @@ interface Props {
   live?: boolean;
   /** Whether the agent is idle: no open tool call will get a result. */
   idle?: boolean;
+  /** Returns what is shown below the item at an index. */
+  footer?: (index: number) => ReactNode;
 }
 
 /** The conversation counts as scrolled to its end within this distance in pixels. */
@@ -38,7 +41,7 @@ const noStreamBlocks: readonly StreamBlock[] = [];
  * items unless the user has scrolled up. Fills its parent, which must have a height.
  * CellNameProvider decides how cells are named.
  */
-export function Conversation({ items, stream, live = false, idle = false }: Props) {
+export function Conversation({ items, stream, live = false, idle = false, footer }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [openRows, toggle] = useOpenRows();
   const streamBlocks = stream ?? noStreamBlocks;
@@ -92,6 +95,7 @@ export function Conversation({ items, stream, live = false, idle = false }: Prop
                     onToggle={toggle}
                   />
                 )}
+                {footer?.(index)}
                 {block !== undefined && <StreamRow block={block} last={index === count - 1} />}
               </div>
             );

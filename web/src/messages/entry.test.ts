@@ -118,5 +118,7 @@ test("entries with problem notes or failed requests are odd", () => {
   expect(page.entries.slice(0, 1).map((entry) => isOddEntry(entry, waiting, true))).toEqual([true]);
   expect(oddityOfRequest(stale, true)?.label).toBe("late");
   expect(requestWaitText(waiting, 3900)).toBe("waiting for kernel for 3.0 s");
+  expect(requestWaitText({ ...waiting, slowest: "model" }, 3000)).toBe("waiting for the model for 3.0 s");
+  expect(requestWaitText({ ...waiting, slowest: "wait" }, 3000)).toBe("waiting for other calls for 3.0 s");
   expect(requestWaitText({ ...waiting, slowest: "run" }, 61_000)).toBe("running for 1 min 01 s");
 });

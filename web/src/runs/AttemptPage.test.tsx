@@ -1,4 +1,5 @@
 import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fakeServer } from "../api/fakeServer";
 import AttemptPage from "./AttemptPage";
@@ -6,7 +7,15 @@ import AttemptPage from "./AttemptPage";
 vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
 vi.mock("../notebook/Notebook", () => ({ Notebook: () => <p>the notebook</p> }));
 vi.mock("../agentPanel/Conversation", () => ({
-  Conversation: ({ items }: { items: readonly unknown[] }) => <p>{`${items.length} items`}</p>,
+  Conversation: ({ items, footer }: { items: readonly unknown[]; footer?: (index: number) => ReactNode }) => (
+    <>
+      <p>{`${items.length} items`}</p>
+      {items.map((_, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the items do not change
+        <div key={index}>{footer?.(index)}</div>
+      ))}
+    </>
+  ),
 }));
 
 const attemptPath = "/api/runs/r/attempts/a";
@@ -35,8 +44,37 @@ const attemptLineFields = {
 // The file of an agent that has sent no message of its conversation.
 const conversationText =
   `${JSON.stringify({ type: "anthropic_message", role: "user", content: [{ type: "text", text: "Sum it" }], timestamp: "" })}\n`.repeat(
-    3,
-  );
+    2,
+  ) +
+  `${JSON.stringify({ type: "anthropic_message", role: "assistant", content: [{ type: "text", text: "45" }], timestamp: "", call: 1 })}\n`;
+
+const tokenCounts = {
+  input_tokens: 388,
+  output_tokens: 40,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: 512,
+};
+const flowAnswer = {
+  entries: [],
+  requests: {
+    "3": {
+      kind: "model",
+      state: "answered",
+      total_ms: 2100,
+      hops: [{ hop: "model", ms: 2100 }],
+      model_call: { call: 1, model: "claude-x", outcome: "ok", status: 200, usage: tokenCounts, cost_usd: null },
+    },
+  },
+  next: null,
+  model_calls: 1,
+};
+const statisticsAnswer = {
+  frames: 9,
+  actions: [],
+  notes: {},
+  models: { calls: 1, usage: tokenCounts, cost_usd: null, wait_ms: 0, retry_wait_ms: 0 },
+  time: { model_ms: 2100, kernel_ms: 300, both_ms: 0, neither_ms: 50 },
+};
 
 function serveAttempt(answer: unknown = attemptLineFields) {
   return fakeServer({
@@ -46,6 +84,8 @@ function serveAttempt(answer: unknown = attemptLineFields) {
       next: null,
     }),
     [`${attemptPath}/at`]: () => ({ type: "notebook_state", seq: 1, end: 1, complete: true, cells: [], runs: {} }),
+    [`${attemptPath}/flow`]: () => flowAnswer,
+    [`${attemptPath}/stats`]: () => statisticsAnswer,
     [`${attemptPath}/conversation`]: () => new Response(conversationText, { headers: { "Content-Length": "300" } }),
     [`${attemptPath}/files/`]: (url) =>
       new Response(url.pathname.endsWith(".html") ? "<script>alert(1)</script>" : '{"cells": []}', {
@@ -60,7 +100,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("the overview loads only the line, its neighbours and the beginning of the trace", async () => {
+test("the overview loads only the line, its neighbours, the beginning of the trace and its statistics", async () => {
   const server = serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("Sum it")).toBeDefined();
@@ -70,8 +110,16 @@ test("the overview loads only the line, its neighbours and the beginning of the 
   expect(screen.getByRole("row", { name: /Turns 3 3/ })).toBeDefined();
   expect(screen.getByRole("row", { name: /Tokens 1,000 no limit/ })).toBeDefined();
   expect(screen.getByText("Enforced: read.")).toBeDefined();
+  expect(await screen.findByText("models 2.1 s")).toBeDefined();
+  expect(screen.getByText("kernel 300 ms")).toBeDefined();
+  expect(screen.getAllByText("unknown").length).toBe(2); // the cost, in the heading and in the usage
   const paths = new Set(server.requests.map((url) => url.pathname));
-  expect([...paths].sort()).toEqual(["/api/runs/r/attempts", attemptPath, `${attemptPath}/trace`]);
+  expect([...paths].sort()).toEqual([
+    "/api/runs/r/attempts",
+    attemptPath,
+    `${attemptPath}/stats`,
+    `${attemptPath}/trace`,
+  ]);
   expect(server.requests.find((url) => url.pathname === "/api/runs/r/attempts")?.searchParams.get("brief")).toBe(
     "true",
   );
@@ -205,4 +253,10 @@ test("the conversation of an agent that has sent none is that of its calls of mo
   serveAttempt();
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText("3 items")).toBeDefined();
+  expect(await screen.findByText("tokens 900 in (512 cached), 40 out · cost unknown · 2.1 s")).toBeDefined();
+  expect(screen.getByText("so far 940 tokens, cost unknown")).toBeDefined();
+  const totals = await screen.findByLabelText("All calls of models");
+  expect(totals.textContent).toBe(
+    "Calls of models1Tokens900 in (512 cached), 40 outCostunknownModel time2.1 sKernel time300 ms",
+  );
 });

@@ -1,12 +1,12 @@
 import { Link } from "wouter";
 import { runApiPath } from "../../api/client";
-import { formatCost, formatCount, formatDateTime, formatDuration } from "../../format/format";
+import { formatCount, formatDateTime, formatDuration } from "../../format/format";
 import { parseTimeMs } from "../../json/values";
 import type { AttemptLine } from "../../protocol/api.gen";
 import { comparePath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
 import { useNow } from "../../ui/useNow";
-import { attemptOf } from "../data/attempt";
+import { attemptCostText, attemptOf } from "../data/attempt";
 import { filesOf } from "../data/file";
 import { isUnfinished, outcomeText } from "../data/outcome";
 import { unfinishedDurationMs } from "../data/unfinishedDuration";
@@ -37,7 +37,7 @@ export function AttemptHead({ run, name, line }: { run: string; name: string; li
         ["Turns", formatCount(attempt.turns)],
         ["Actions", formatCount(attempt.actions)],
         ["Tokens", formatCount(attempt.tokens)],
-        ["Cost", formatCost(attempt.costUsd)],
+        ["Cost", attemptCostText(line.usage ?? {})],
       ];
   const tries =
     attempt.epoch === null ? "" : `epoch ${formatCount(attempt.epoch)}, try ${formatCount(attempt.try ?? 1)}`;

@@ -88,6 +88,6 @@ function TabPanel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNot
     case "stderr":
       return <Stderr base={source.base} />;
     default:
-      return <Overview line={line} beginning={beginning} />;
+      return <Overview base={source.base} line={line} beginning={beginning} />;
   }
 }

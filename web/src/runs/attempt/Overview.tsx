@@ -11,9 +11,17 @@ import styles from "./Overview.module.css";
 import { Phases } from "./Phases";
 import { SandboxRules } from "./SandboxRules";
 import { Usage } from "./Usage";
+import { WaitingTimes } from "./WaitingTimes";
+
+interface Props {
+  /** Path of the attempt in the API. */
+  base: string;
+  line: AttemptLine;
+  beginning: LoadState<TaskAndLanguage>;
+}
 
 /** An attempt at a glance: task, verdict, times, limits and usage. */
-export function Overview({ line, beginning }: { line: AttemptLine; beginning: LoadState<TaskAndLanguage> }) {
+export function Overview({ base, line, beginning }: Props) {
   const { state: open = "", phases = {}, enforced = {} } = line;
   return (
     <div className={styles.overview}>
@@ -34,6 +42,7 @@ export function Overview({ line, beginning }: { line: AttemptLine; beginning: Lo
       {open === "" && (
         <div className={styles.column}>
           <Phases phases={phases} />
+          <WaitingTimes base={base} />
           <LimitsUsed line={line} />
           <Usage line={line} />
           <SandboxRules enforced={enforced} />

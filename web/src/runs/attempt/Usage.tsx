@@ -1,5 +1,6 @@
-import { formatCost, formatCount } from "../../format/format";
+import { formatCount } from "../../format/format";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
+import { attemptCostText } from "../data/attempt";
 import styles from "./Overview.module.css";
 
 /** The tokens, cost and calls of an attempt, and its tamper signals and interventions. */
@@ -10,7 +11,7 @@ export function Usage({ line }: { line: AttemptLine }) {
     ["Of these from the cache", formatCount(n("cache_read_input_tokens"))],
     ["Written to the cache", formatCount(n("cache_creation_input_tokens"))],
     ["Tokens out", formatCount(n("output_tokens"))],
-    ["Cost", formatCost(n("cost_usd"))],
+    ["Cost", attemptCostText(line.usage ?? {})],
     ["Model calls", formatCount(n("model_calls"))],
     ["Retries", formatCount(n("retries"))],
     ["Actions", formatCount(n("actions"))],

@@ -1,13 +1,21 @@
-import { useEffect, useMemo } from "react";
+import { type ReactNode, useEffect, useMemo } from "react";
 import { Conversation } from "../../agentPanel/Conversation";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
-import type { Agent } from "../../store/state";
+import type { Agent, ConversationItem, StreamBlock } from "../../store/state";
 import { readFileText } from "../data/file";
+import { useVisibleInterval } from "../data/useVisibleInterval";
 import { MutedText } from "../parts/MutedText";
 import { useTimeline, useTimelineSelector } from "../timeline/useTimeline";
 import styles from "./AttemptTabs.module.css";
-import { hasReply, itemsOfConversation, maxConversationBytes } from "./callConversation";
+import { CallTotalsBar } from "./CallTotalsBar";
+import { hasReply, maxConversationBytes, readConversation } from "./callConversation";
+import { loadModelCalls, turnsOf } from "./modelCalls";
+import { useStatistics } from "./statistics";
+import { TurnCost } from "./TurnCost";
+
+/** How often the costs of a running attempt are loaded again, in milliseconds. */
+const reloadIntervalMs = 3000;
 
 /** The complete conversation of an attempt, updated while the attempt runs. */
 export default function WholeConversation({ onEnd }: { onEnd: () => void }) {
@@ -20,13 +28,14 @@ export default function WholeConversation({ onEnd }: { onEnd: () => void }) {
   const agent = useMemo(() => timeline.agentCheckpoints.at(Number.POSITIVE_INFINITY), [timeline, heard]);
   if (!loaded && problem !== null) return <p role="alert">{problem}</p>;
   if (!loaded) return <MutedText>Loading…</MutedText>;
-  const live = timeline.source.watch !== null;
+  const { base, watch } = timeline.source;
+  const live = watch !== null;
   return (
     <div className={styles.conversation}>
       {live || hasReply(agent.conversation) ? (
-        <Conversation items={agent.conversation} stream={agent.stream} live={live} />
+        <PricedConversation base={base} items={agent.conversation} stream={agent.stream} live={live} />
       ) : (
-        <CallConversation base={timeline.source.base} agent={agent} />
+        <CallConversation base={base} agent={agent} />
       )}
     </div>
   );
@@ -36,10 +45,48 @@ export default function WholeConversation({ onEnd }: { onEnd: () => void }) {
 function CallConversation({ base, agent }: { base: string; agent: Agent }) {
   const path = `${base}/conversation`;
   const { data, error, reload } = useLoad(path, async (signal) =>
-    itemsOfConversation((await readFileText(path, maxConversationBytes, "beginning", signal)).text),
+    readConversation((await readFileText(path, maxConversationBytes, "beginning", signal)).text),
   );
+  const items = useMemo(() => {
+    if (data === null) return [];
+    const isEmpty = data.items.length === 0;
+    return [...data.items, ...agent.conversation.filter((item) => isEmpty || item.kind === "error")];
+  }, [data, agent]);
   if (error) return <Problem what="The conversation could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <MutedText>Loading…</MutedText>;
-  const others = data.length === 0 ? agent.conversation : agent.conversation.filter((item) => item.kind === "error");
-  return <Conversation items={[...data, ...others]} stream={agent.stream} live={false} />;
+  return <PricedConversation base={base} items={items} stream={agent.stream} live={false} callOfSeq={data.callOfSeq} />;
+}
+
+interface PricedProps {
+  base: string;
+  items: readonly ConversationItem[];
+  stream: readonly StreamBlock[] | null;
+  live: boolean;
+  /** See turnsOf. */
+  callOfSeq?: ReadonlyMap<number, number>;
+}
+
+/** A conversation with the tokens, the cost and the time of each message of the agent, and of all below it. */
+function PricedConversation({ base, items, stream, live, callOfSeq }: PricedProps) {
+  const calls = useLoad(`${base} calls`, (signal) => loadModelCalls(base, signal));
+  const statistics = useStatistics(base);
+  const error = calls.error ?? statistics.error;
+  const reload = () => {
+    calls.reload();
+    statistics.reload();
+  };
+  useVisibleInterval(reload, live ? reloadIntervalMs : null);
+  const turns = useMemo(() => turnsOf(items, calls.data ?? [], callOfSeq), [items, calls.data, callOfSeq]);
+  const showModel = new Set(calls.data?.map(({ model }) => model)).size > 1;
+  const footer = (index: number): ReactNode => {
+    const turn = turns.get(index);
+    return turn && <TurnCost turn={turn} showModel={showModel} />;
+  };
+  return (
+    <>
+      <Conversation items={items} stream={stream} live={live} footer={footer} />
+      {error !== null && <Problem what="The costs could not be loaded" error={error} onRetry={reload} />}
+      {statistics.data !== null && <CallTotalsBar statistics={statistics.data} />}
+    </>
+  );
 }

@@ -12,13 +12,25 @@ export function hasReply(items: readonly ConversationItem[]): boolean {
   );
 }
 
-/** Returns the items of a conversation.jsonl, without an incomplete last line. */
-export function itemsOfConversation(text: string): readonly ConversationItem[] {
-  const lines = text.split("\n").slice(0, -1);
-  const entries = lines.map((line, i) => ({
+/** The conversation of a conversation.jsonl that was made from calls of models. */
+export interface StoredConversation {
+  /** Their seq is the number of the line, from 1. */
+  items: readonly ConversationItem[];
+  /** The number of the call whose reply a line is, by its number. */
+  callOfSeq: ReadonlyMap<number, number>;
+}
+
+/** Reads a conversation.jsonl without an incomplete last line. */
+export function readConversation(text: string): StoredConversation {
+  const messages = text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as { call?: unknown } | null);
+  const entries = messages.map((entry, i) => ({
     seq: i + 1,
     hop: "agent>server",
-    msg: { type: "agent_history_updated", entry: JSON.parse(line) },
+    msg: { type: "agent_history_updated", entry },
   }));
-  return reduceEntries(initialState, readEntries(entries)).agent.conversation;
+  const calls = messages.flatMap((entry, i) => (typeof entry?.call === "number" ? [[i + 1, entry.call] as const] : []));
+  return { items: reduceEntries(initialState, readEntries(entries)).agent.conversation, callOfSeq: new Map(calls) };
 }

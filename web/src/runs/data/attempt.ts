@@ -1,3 +1,4 @@
+import { formatCost } from "../../format/format";
 import { parseTimeMs } from "../../json/values";
 import type { AttemptLine, RunUsage } from "../../protocol/api.gen";
 import { isUnfinished, type UnfinishedState, type Verdict, verdictOf } from "./outcome";
@@ -63,6 +64,12 @@ export function attemptOf(line: AttemptLine): Attempt | null {
 /** Returns the sum of input and output tokens; null if neither is known. */
 export function tokenSumOf({ input_tokens: input, output_tokens: output }: RunUsage): number | null {
   return input === undefined && output === undefined ? null : (input ?? 0) + (output ?? 0);
+}
+
+/** Formats the cost of an attempt in dollars; that of tokens without a known price is unknown. */
+export function attemptCostText(usage: RunUsage): string {
+  const usd = usage.cost_usd ?? null;
+  return usd === null && (tokenSumOf(usage) ?? 0) > 0 ? "unknown" : formatCost(usd);
 }
 
 const emptyAttempt: Attempt = {

@@ -42,6 +42,7 @@ test("describeEntry describes each kind of entry", () => {
   expect(descriptionOf("agent>server", { type: "agent_history_updated", entry: { role: "assistant", content } })).toBe(
     "agent called create_cell",
   );
+  expect(descriptionOf("agent>model", { type: "model_call", call: 1 })).toBe("agent called its model");
 });
 
 test.each([

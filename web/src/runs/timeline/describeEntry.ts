@@ -87,6 +87,15 @@ function describeSessionMessage(msg: Message): string {
   }
 }
 
+const otherDescriptions: Readonly<Record<string, string>> = {
+  kernel_message: "the agent was notified of a cell",
+  model_call: "agent called its model",
+  model_wait: "agent's call of its model waits for others, or no longer",
+  model_silence: "nothing came from the agent's model for some time",
+  model_reply: "the agent's call of its model ended",
+  model_rejected: "a request to the agent's model server was rejected",
+};
+
 function describeMessageOfAgent(msg: Message): string | null {
   switch (msg.type) {
     case "agent_query":
@@ -108,7 +117,7 @@ function describeMessageOfAgent(msg: Message): string | null {
     case "agent_usage_update":
       return "agent reported its usage";
     case "other":
-      return msg.name === "kernel_message" ? "the agent was notified of a cell" : null;
+      return Object.hasOwn(otherDescriptions, msg.name) ? (otherDescriptions[msg.name] ?? null) : null;
     default:
       return null;
   }
