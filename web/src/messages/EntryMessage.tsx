@@ -61,10 +61,9 @@ export function EntryMessage({ base, entry, onSeq }: Props) {
       </div>
       {same !== "" && (
         <p className={styles.large}>
-          {`${same} `}
+          {whole.data === null ? `Left out here, because ${same}. ` : `The whole request; ${same}.`}
           {!isWhole && <Button onClick={() => setIsWhole(true)}>Show the whole request</Button>}
           {isWhole && whole.loading && "Loading…"}
-          {whole.data !== null && "Shown below."}
         </p>
       )}
       {whole.error !== null && (

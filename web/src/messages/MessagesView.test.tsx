@@ -142,7 +142,7 @@ test("calls of models have a lane, and show what they leave out", async () => {
   expect(within(panel).getByText("call 2 of claude-x, API messages, 4.000s after a refusal")).toBeDefined();
   expect(await within(panel).findByText(/call 1 has the same: the first 2 messages\./)).toBeDefined();
   fireEvent.click(within(panel).getByRole("button", { name: "Show the whole request" }));
-  await within(panel).findByText(/Shown below/);
+  await within(panel).findByText(/^The whole request; call 1/);
   expect(apiServer.requests.at(-1)?.pathname).toBe(`${sessionPath}/request`);
   expect(apiServer.requests.at(-1)?.search).toBe("?seq=2");
   fireEvent.click(within(panel).getByRole("button", { name: /^request/ }));

@@ -72,9 +72,9 @@ test("models have a lane, and their arrows a colour, if there are calls", () => 
 
 test("what a call leaves out because an earlier one has it is said in words", () => {
   expect(sameAsEarlierText({ same: { call: 3, count: 12, digest: "ab", members: ["tools", "system"] } })).toBe(
-    "Not repeated here, because call 3 has the same: the first 12 messages, tools, system.",
+    "call 3 has the same: the first 12 messages, tools, system",
   );
-  expect(sameAsEarlierText({ same: { call: 1, count: 1 } })).toMatch(/: the first message\.$/);
+  expect(sameAsEarlierText({ same: { call: 1, count: 1 } })).toMatch(/: the first message$/);
   for (const message of [null, 7, {}, { same: null }, { same: [] }]) expect(sameAsEarlierText(message)).toBe("");
 });
 

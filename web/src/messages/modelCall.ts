@@ -4,8 +4,8 @@ import { sameAsEarlierCallSchema } from "../protocol/api.gen";
 import { shortNameText } from "./entryTexts";
 
 /**
- * Returns what the message of a model_call leaves out because an earlier call has it, as a sentence;
- * "" if it leaves out nothing.
+ * Returns what the message of a model_call leaves out because an earlier call has it, such as "call 3
+ * has the same: the first 12 messages, tools"; "" if it leaves out nothing.
  */
 export function sameAsEarlierText(message: unknown): string {
   const same = sameAsEarlierCallSchema.parse(read(anyObject, message).same);
@@ -15,5 +15,5 @@ export function sameAsEarlierText(message: unknown): string {
     ...(count > 0 ? [count === 1 ? "the first message" : `the first ${formatCountOf(count, "message")}`] : []),
     ...members.map(shortNameText),
   ];
-  return `Not repeated here, because call ${same.call} has the same: ${parts.join(", ")}.`;
+  return `call ${same.call} has the same: ${parts.join(", ")}`;
 }

@@ -64,15 +64,16 @@ const flowAnswer = {
       hops: [{ hop: "model", ms: 2100 }],
       model_call: { call: 1, model: "claude-x", outcome: "ok", status: 200, usage: tokenCounts, cost_usd: null },
     },
+    "5": { kind: "model", state: "failed", total_ms: 5, model_call: { call: 2, outcome: "refused", cost_usd: null } },
   },
   next: null,
-  model_calls: 1,
+  model_calls: 2,
 };
 const statisticsAnswer = {
   frames: 9,
   actions: [],
   notes: {},
-  models: { calls: 1, usage: tokenCounts, cost_usd: null, wait_ms: 0, retry_wait_ms: 0 },
+  models: { calls: 2, usage: tokenCounts, cost_usd: null, wait_ms: 0, retry_wait_ms: 0 },
   time: { model_ms: 2100, kernel_ms: 300, both_ms: 0, neither_ms: 50 },
 };
 
@@ -257,6 +258,6 @@ test("the conversation of an agent that has sent none is that of its calls of mo
   expect(screen.getByText("so far 940 tokens, cost unknown")).toBeDefined();
   const totals = await screen.findByLabelText("All calls of models");
   expect(totals.textContent).toBe(
-    "Calls of models1Tokens900 in (512 cached), 40 outCostunknownModel time2.1 sKernel time300 ms",
+    "Calls of models2, 1 refusedTokens900 in (512 cached), 40 outCostunknownModel time2.1 sKernel time300 ms",
   );
 });

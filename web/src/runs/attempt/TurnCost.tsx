@@ -34,7 +34,7 @@ function turnFacts(calls: readonly TimedCall[]): string[] {
 }
 
 /** Returns how many of the calls have ended in each way other than a complete reply. */
-function failureTexts(calls: readonly TimedCall[]): string[] {
+export function failureTexts(calls: readonly TimedCall[]): string[] {
   const outcomes = calls.flatMap(({ outcome = "ok" }) => (outcome === "ok" ? [] : [plainName(outcome, 20)]));
   return [...new Set(outcomes)].map((outcome) => `${outcomes.filter((one) => one === outcome).length} ${outcome}`);
 }

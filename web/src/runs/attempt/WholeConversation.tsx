@@ -77,7 +77,7 @@ function PricedConversation({ base, items, stream, live, callOfSeq }: PricedProp
   };
   useVisibleInterval(reload, live ? reloadIntervalMs : null);
   const turns = useMemo(() => turnsOf(items, calls.data ?? [], callOfSeq), [items, calls.data, callOfSeq]);
-  const showModel = new Set(calls.data?.map(({ model }) => model)).size > 1;
+  const showModel = new Set(calls.data?.flatMap(({ usage, model }) => (usage === undefined ? [] : model))).size > 1;
   const footer = (index: number): ReactNode => {
     const turn = turns.get(index);
     return turn && <TurnCost turn={turn} showModel={showModel} />;
@@ -86,7 +86,7 @@ function PricedConversation({ base, items, stream, live, callOfSeq }: PricedProp
     <>
       <Conversation items={items} stream={stream} live={live} footer={footer} />
       {error !== null && <Problem what="The costs could not be loaded" error={error} onRetry={reload} />}
-      {statistics.data !== null && <CallTotalsBar statistics={statistics.data} />}
+      {statistics.data !== null && <CallTotalsBar statistics={statistics.data} calls={calls.data ?? []} />}
     </>
   );
 }

@@ -74,7 +74,7 @@ export interface Turn {
 /**
  * Assigns calls to the agent's messages. callOfSeq has the number of the call whose reply a message
  * is, by the message's seq; without it, messages and calls are entries of one trace, and a message
- * has the calls that began since the one before. A call without a message of its own, such as one
+ * has the calls that began since the one before. A call that has no message, such as one
  * that was refused, belongs to the next one. Returns the turns by the index of the message's last
  * item. Calls after the last message are in none.
  */
