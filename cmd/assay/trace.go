@@ -54,11 +54,11 @@ or the connection is lost.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.follow, "follow", false, "continue as the trace grows, until SIGINT or the end of the session")
 	flags.StringVar(&f.filter.TxID, "tx", "", "only messages of the request with this `id`, the agent's or the server's (eval_…)")
-	flags.StringVar(&f.filter.Action, "action", "", "only requests for this `action`")
+	flags.StringVar(&f.filter.Action, "action", "", "only requests for this `action`, or calls of this model")
 	flags.StringVar(&f.hop, "hop", "", "only this `hop`, such as 'agent>server'")
 	flags.StringVar(&f.filter.CellID, "cell", "", "only messages about the cell with this `id`")
 	flags.Int64Var(&f.lateMS, "late", 0, "only requests that took at least so many `milliseconds` or were never answered, and late, duplicate and unexpected replies; 0 shows all")
-	flags.BoolVar(&f.stats, "stats", false, "print a table of durations per action, and counts of notes")
+	flags.BoolVar(&f.stats, "stats", false, "print a table of durations per action, counts of notes, what calls of models have used, and how the time is divided")
 	flags.StringVar(&f.format, "format", "text", "output `format`: text, or json with one object per message and its delay (with --stats one object)")
 	f.token.add(flags, "of a live session's server")
 	return cmd
