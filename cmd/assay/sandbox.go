@@ -17,7 +17,6 @@ import (
 	"assay/eval/session"
 	"assay/internal/sandbox"
 	"assay/internal/subprocess"
-	"assay/testcases"
 )
 
 // sandboxFlags are the flags that say what kernels may do outside of their working folder, and how
@@ -37,6 +36,8 @@ type sandboxFlags struct {
 	// withheldPaths are files and folders that neither kernel nor agent may read, because they tell
 	// how to pass. No flag.
 	withheldPaths []string
+
+	caseFiles []string // of the run, without symbolic links. No flag.
 
 	// sharedFolders have the working folders of all attempts and the private folders of all agents. No flag.
 	sharedFolders []string
@@ -126,9 +127,8 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	}
 	f.sharedFolders = []string{root, h.agentsDir()}
 	f.withhold(nil, h.supervisor.TempDir()) // in case it is in a folder of the agent's program
-	for _, folder := range absolutePaths(slices.Concat(f.readPaths, h.flags.agentSandbox.readPaths, commandReadPaths(h.agentCommand))) {
-		f.withhold(nil, runs.FindFolders(folder, maxEntriesLookedAt)...) // earlier runs tell the truth
-	}
+	f.withholdOutput(h.flags.builtin.record)
+	f.withholdRuns(slices.Concat(f.readPaths, h.flags.agentSandbox.readPaths, commandReadPaths(h.agentCommand)))
 	machine := sandbox.ProbeMachine(ctx, h.p.sandboxLauncherCommand())
 	rules := h.kernelSandboxRules(f.newRules(f.readPaths), machine)
 	rules.Network = f.kernelNetwork()
@@ -136,6 +136,12 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	if python := h.kernel.python; python != nil {
 		kernelPaths = slices.Concat(kernelPaths, python.ReadPaths())
 	}
+	agentPaths := []string(nil)
+	if h.flags.confinesAgent() {
+		agentPaths = h.agentSandboxRules().ReadPaths
+	}
+	h.sharedCaseFolders = f.withholdBesideCases(slices.Concat(kernelPaths, agentPaths))
+	rules.HiddenPaths = f.withheldPaths
 	if err := f.checkWithheldPaths("the kernel", kernelPaths); err != nil {
 		return s, exit.UsageError(err)
 	}
@@ -154,54 +160,12 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	return s, nil
 }
 
-// maxEntriesLookedAt is how many files and folders are looked at, in a folder that an agent or kernel may
-// read, to find runs there. It takes about 50 ms.
-const maxEntriesLookedAt = 20_000
-
 // newRules returns rules with the limits of the flags, in which readPaths may be read.
 func (f *sandboxFlags) newRules(readPaths []string) sandbox.Rules {
 	return sandbox.Rules{
 		ReadPaths: absolutePaths(readPaths), HiddenPaths: f.withheldPaths, SharedFolders: f.sharedFolders,
 		MaxMemoryBytes: int64(f.memory), MaxFileBytes: int64(f.disk), MaxProcesses: f.maxProcesses(), MaxOpenFiles: f.openFiles,
 	}
-}
-
-// withhold makes sure that neither kernel nor agent can read the files of the cases, nor folders.
-func (f *sandboxFlags) withhold(cases []testcases.Case, folders ...string) {
-	for _, path := range absolutePaths(folders) {
-		f.withheldPaths = append(f.withheldPaths, sandbox.ResolvePath(path))
-	}
-	for _, c := range cases {
-		for _, path := range c.TruthPaths() {
-			if path = sandbox.ResolvePath(path); !slices.Contains(f.withheldPaths, path) {
-				f.withheldPaths = append(f.withheldPaths, path)
-			}
-		}
-	}
-}
-
-// checkWithheldPaths returns an error if one of readPaths, which reader ("the agent") must be able to
-// read, is withheld. A withheld path below one of readPaths is no error: it is hidden.
-func (f *sandboxFlags) checkWithheldPaths(reader string, readPaths []string) error {
-	for _, path := range readPaths {
-		if slices.Contains(f.withheldPaths, sandbox.ResolvePath(path)) {
-			return fmt.Errorf("%s may not read %s: a case or its grader is there, and may tell how to pass; keep programs and libraries in another folder", reader, path)
-		}
-	}
-	return nil
-}
-
-// checkWritePaths returns an error if a withheld path is one of writePaths or below it: it cannot be
-// hidden there.
-func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
-	for _, path := range writePaths {
-		for _, withheld := range f.withheldPaths {
-			if sandbox.IsWithin(withheld, sandbox.ResolvePath(path)) {
-				return fmt.Errorf("--agent-write %s: the agent may not write %s, which may tell how to pass, or has the results", path, withheld)
-			}
-		}
-	}
-	return nil
 }
 
 // commandReadPaths returns what a foreign command must be able to read: the folder of its program, the

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"assay/eval/runs"
+	"assay/internal/sandbox"
+	"assay/testcases"
+)
+
+// maxEntriesLookedAt is how many files and folders are looked at, in a folder that an agent or kernel may
+// read, to find runs there. It takes about 50 ms.
+const maxEntriesLookedAt = 20_000
+
+// withhold makes sure that neither kernel nor agent can read the files of the cases, nor folders. What else is in
+// the folders of the cases, withholdBesideCases withholds.
+func (f *sandboxFlags) withhold(cases []testcases.Case, paths ...string) {
+	for _, path := range absolutePaths(paths) {
+		f.withholdPath(path)
+	}
+	for _, c := range cases {
+		for _, path := range c.TruthPaths() {
+			f.withholdPath(path)
+		}
+		file := sandbox.ResolvePath(filepath.Join(c.Source.Dir(), filepath.Base(c.Source.File)))
+		if !slices.Contains(f.caseFiles, file) {
+			f.caseFiles = append(f.caseFiles, file)
+		}
+	}
+}
+
+// withholdPath makes sure that neither kernel nor agent can read a file or folder.
+func (f *sandboxFlags) withholdPath(path string) {
+	if path = sandbox.ResolvePath(path); !slices.Contains(f.withheldPaths, path) {
+		f.withheldPaths = append(f.withheldPaths, path)
+	}
+}
+
+// withholdBesideCases withholds what else may have the text of a case, of what may be read: the folders of the cases
+// or, of one that must be readable, all cases in it and the copies that editors make; repositories; other names of
+// the same file. It returns the folders of cases that stay readable.
+func (f *sandboxFlags) withholdBesideCases(readPaths []string) (shared []string) {
+	var folders []string
+	for _, file := range f.caseFiles {
+		if folder := filepath.Dir(file); !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	readable := make([]string, len(readPaths))
+	for i, path := range readPaths {
+		readable[i] = sandbox.ResolvePath(path)
+	}
+	for _, folder := range folders {
+		for _, repository := range repositoriesOf(folder) {
+			f.withholdPath(repository)
+		}
+		if !slices.Contains(readable, folder) {
+			f.withholdPath(folder)
+			continue
+		}
+		shared = append(shared, folder)
+		for _, path := range f.copiesOfCases(folder) {
+			f.withholdPath(path)
+		}
+	}
+	for _, path := range otherNames(f.caseFiles, readable) {
+		f.withholdPath(path)
+	}
+	return shared
+}
+
+// repositoriesOf returns the folders in which Git and others keep the history of a folder.
+func repositoriesOf(folder string) (found []string) {
+	for ; ; folder = filepath.Dir(folder) {
+		for _, name := range []string{".git", ".hg", ".svn", ".jj"} {
+			path := filepath.Join(folder, name)
+			info, err := os.Lstat(path)
+			if err != nil {
+				continue
+			}
+			if found = append(found, path); info.Mode().IsRegular() { // of a linked working tree: "gitdir: PATH"
+				text, _ := os.ReadFile(path)
+				if target, isLink := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: "); isLink {
+					common, _, _ := strings.Cut(target, "/worktrees/")
+					found = append(found, common)
+				}
+			}
+		}
+		if folder == filepath.Dir(folder) {
+			return found
+		}
+	}
+}
+
+// copiesOfCases returns the files of a folder whose names contain that of a case file, as those of editors do, and
+// those that hold cases.
+func (f *sandboxFlags) copiesOfCases(folder string) (found []string) {
+	entries, _ := os.ReadDir(folder) // without them there is nothing to read
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		isCopy := slices.ContainsFunc(f.caseFiles, func(file string) bool { return strings.Contains(entry.Name(), filepath.Base(file)) })
+		if entry.Type().IsRegular() && (isCopy || holdsCases(path)) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// holdsCases reports whether a file, of at most 16 MiB, holds cases with graders or solutions.
+func holdsCases(path string) bool {
+	const maxBytes = 16 << 20
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxBytes || !slices.Contains([]string{".json", ".jsonl", ".yaml", ".yml"}, filepath.Ext(path)) {
+		return false
+	}
+	cases, err := testcases.Load([]string{path}, testcases.Options{})
+	return err == nil && slices.ContainsFunc(cases, func(c testcases.Case) bool { return len(c.Graders) > 0 || c.Oracle != nil })
+}
+
+// otherNames returns the files below folders that are one of these files under another name.
+func otherNames(files, folders []string) (found []string) {
+	var linked []fs.FileInfo
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			continue // nothing to read
+		}
+		if stat, isUnix := info.Sys().(*syscall.Stat_t); isUnix && stat.Nlink > 1 {
+			linked = append(linked, info)
+		}
+	}
+	if len(linked) == 0 {
+		return nil
+	}
+	for _, folder := range folders {
+		_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return nil //nolint:nilerr // what cannot be looked at cannot be read
+			}
+			info, err := entry.Info()
+			if err == nil && slices.ContainsFunc(linked, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+				found = append(found, path)
+			}
+			return nil
+		})
+	}
+	return found
+}
+
+// withholdOutput withholds the files to which this process writes: they say what was expected.
+func (f *sandboxFlags) withholdOutput(record string) {
+	for _, descriptor := range []string{"/proc/self/fd/1", "/proc/self/fd/2"} {
+		path, err := os.Readlink(descriptor)
+		if err == nil && isRegularFile(path) {
+			f.withholdPath(path)
+		}
+	}
+	if record != "" {
+		f.withhold(nil, record)
+	}
+}
+
+// withholdRuns withholds earlier runs, which tell the truth, in folders that may be read.
+func (f *sandboxFlags) withholdRuns(folders []string) {
+	for _, folder := range absolutePaths(folders) {
+		f.withhold(nil, runs.FindFolders(folder, maxEntriesLookedAt)...)
+	}
+}
+
+// checkWithheldPaths returns an error if one of readPaths, which reader ("the agent") must be able to
+// read, is withheld. A withheld path below one of readPaths is no error: it is hidden.
+func (f *sandboxFlags) checkWithheldPaths(reader string, readPaths []string) error {
+	for _, path := range readPaths {
+		if slices.Contains(f.withheldPaths, sandbox.ResolvePath(path)) {
+			return fmt.Errorf("%s may not read %s: a case or its grader is there, and may tell how to pass; keep programs and libraries in another folder", reader, path)
+		}
+	}
+	return nil
+}
+
+// checkWritePaths returns an error if a withheld path is one of writePaths or below it: it cannot be
+// hidden there.
+func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
+	for _, path := range writePaths {
+		for _, withheld := range f.withheldPaths {
+			if sandbox.IsWithin(withheld, sandbox.ResolvePath(path)) {
+				return fmt.Errorf("--agent-write %s: the agent may not write %s, which may tell how to pass, or has the results", path, withheld)
+			}
+		}
+	}
+	return nil
+}
