@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"strings"
 	"time"
 
@@ -49,6 +51,10 @@ func (a *attempt) exportForCheck(ctx context.Context, sources []string) (grading
 		c.Close()
 		return nil, cmp.Or(context.Cause(ctx), err)
 	}
+	if err := c.watchDisk(ctx); err != nil {
+		c.Close()
+		return nil, cmp.Or(context.Cause(ctx), err)
+	}
 	return c, nil
 }
 
@@ -59,6 +65,9 @@ type checkKernel struct {
 	kernel  *kernel.Kernel
 	decoder *protocol.EnvelopeDecoder
 	notData map[string]string // by source: which global could not be copied, and why
+
+	stopWatching func()
+	diskExceeded atomic.Pointer[session.LimitExceeded] // nil: the working folder is within its limit
 }
 
 // startCheckKernel starts a kernel in a new, empty working folder, with no network.
@@ -73,7 +82,7 @@ func (a *attempt) startCheckKernel(ctx context.Context) (*checkKernel, error) {
 		cfg.Sandbox = cfg.Sandbox.WithNetwork(sandbox.NetworkLoopback)
 	}
 	cfg.OnStuck = func(string) bool { return true }
-	c := &checkKernel{attempt: a, workdir: workdir, decoder: protocol.NewEnvelopeDecoder(), notData: map[string]string{}}
+	c := &checkKernel{attempt: a, workdir: workdir, decoder: protocol.NewEnvelopeDecoder(), notData: map[string]string{}, stopWatching: func() {}}
 	if c.kernel, err = kernel.Start(ctx, a.cfg.Supervisor, cfg); err != nil {
 		return nil, errors.Join(err, session.RemoveWorkdir(a.cfg.Supervisor, workdir))
 	}
@@ -87,11 +96,34 @@ func (a *attempt) startCheckKernel(ctx context.Context) (*checkKernel, error) {
 
 // Close stops the kernel and removes its working folder. Failures are only logged.
 func (c *checkKernel) Close() {
+	c.stopWatching()
 	ctx, cancel := context.WithTimeout(context.Background(), subprocess.StopGrace+time.Second)
 	defer cancel()
 	if err := errors.Join(c.kernel.Stop(ctx), session.RemoveWorkdir(c.attempt.cfg.Supervisor, c.workdir)); err != nil {
 		c.attempt.log.Warn("the kernel of a check could not be stopped cleanly", "error", err)
 	}
+}
+
+// watchDisk kills the kernel when its working folder grows beyond the limit: a check may run programs of the agent.
+func (c *checkKernel) watchDisk(ctx context.Context) error {
+	quota, err := session.NewDiskQuota(ctx, c.workdir, c.attempt.limits.MaxDiskBytes)
+	if err != nil {
+		return err
+	}
+	quota = quota.CountingHeld(func() session.HoldingProcess { return c.kernel })
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var monitor sync.WaitGroup
+	monitor.Go(func() {
+		quota.Monitor(watching, func(exceeded session.LimitExceeded) {
+			c.diskExceeded.Store(&exceeded)
+			c.kernel.Kill()
+		})
+	})
+	c.stopWatching = func() {
+		stop()
+		monitor.Wait()
+	}
+	return nil
 }
 
 // transferGlobals copies the globals that the sources use, and the working folder.
@@ -199,6 +231,9 @@ func (c *checkKernel) call(ctx context.Context, result any, program, function st
 // Execute runs a grader's code. See [grading.Kernel]. If the kernel ends, that is due to the values.
 func (c *checkKernel) Execute(ctx context.Context, code string) (grading.Execution, error) {
 	response, err := c.execute(ctx, code, true)
+	if exceeded := c.diskExceeded.Load(); err != nil && exceeded != nil {
+		err = diskLimitError(*exceeded)
+	}
 	if err != nil && ctx.Err() == nil {
 		err = &pyvalue.Error{Kind: "probe", Text: fmt.Sprintf("the kernel of the check: %v", err)}
 	}

@@ -4,10 +4,19 @@ code uses, and makes the notebook's globals from the files that export_globals.p
 
 
 def __assay_names__(sources):
-    """Returns, as JSON, a list of the global names that each source may read, for all sources."""
+    """Returns, as JSON, a list of the global names that each source may read, for all sources.
+
+    Before that it closes this process to the programs that a check starts, which may be the agent's: they could
+    read the check in its memory.
+    """
     import ast
     import builtins
+    import ctypes
     import json
+
+    pr_set_dumpable = 4
+    if ctypes.CDLL(None, use_errno=True).prctl(pr_set_dumpable, 0) != 0:
+        raise OSError(ctypes.get_errno(), "the memory of the check cannot be protected")
 
     found = []
     for source in sources:
