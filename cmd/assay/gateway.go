@@ -63,6 +63,7 @@ func (h *kernelAndAgentHost) newModelGateway() (*modelGateway, error) {
 	g := &modelGateway{baseURLs: map[string]string{}}
 	g.config = gateway.Config{
 		Vendors: map[string]gateway.Vendor{}, Slots: h.modelSlots, FindCard: g.findCard, Transport: gateway.NewTransport(), Log: h.p.newLogger(),
+		RefusesHosted: f.confinesAgent() && f.agentSandbox.network != "on",
 	}
 	if err := g.files.open(h.p, f.builtin); err != nil || g.files.isReplay() {
 		return g, err

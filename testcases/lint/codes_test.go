@@ -213,6 +213,9 @@ func examplesForAssayFields() []issueExample {
 		{ours(`"grader": {"type": "kernel_check", "config": {"code": "True", "live": 1}}`), []string{"E109 grader.config"}},
 		{ours(`"grader": {"type": "kernel_check", "config": {"code": "True", "live": true}}`), []string{"W088 grader.config.live"}},
 		{ours(`"grader": {"type": "notebook_check", "config": {"no_errors": true, "live": true}}`), []string{"W088 grader.config.live"}},
+		{ours(`"grader": {"type": "kernel_check", "config": {"code": "assert (x == 5).all()"}}`), []string{"W089 grader.config.code"}},
+		{ours(`"grader": {"type": "kernel_check", "config": {"code": "assert x.shape == (3,) and np.allclose(x, 5)"}}`), []string{}},
+		{ours(`"grader": {"type": "kernel_check", "config": {"probes": [{"expr": "np.allclose(x, 5)", "equals": true}]}}`), []string{"W089 grader.config.probes[0].expr"}},
 		{ours(`"graders": [{"type": "exact", "config": {"ground_truth": 1, "tolerances": 5}}]`), []string{"W030 graders[0].config.tolerances"}},
 		{ours(`"graders": 5, "grader": []`), []string{"E030 grader", "E030 grader", "E039 graders"}},
 	}

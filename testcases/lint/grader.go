@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -203,6 +204,16 @@ func (g *graderChecker) checkAssayConfig() {
 			g.addIssue("W088", g.configLocation("live"), "no_errors believes what the agent's kernel reported, which the agent's code can forge; without live the notebook is run again")
 		}
 	}
+	if g.kind == "kernel_check" {
+		g.warnEmptyArrays("code", g.config.Get("code"))
+		if probes, isList := g.config.Get("probes").(pyvalue.List); isList {
+			for i, probe := range probes {
+				if object, isObject := probe.(*pyvalue.Object); isObject {
+					g.warnEmptyArrays(fmt.Sprintf("probes[%d].expr", i), object.Get("expr"))
+				}
+			}
+		}
+	}
 	err := grading.CheckSpec(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
 	if err == nil {
 		return
@@ -211,6 +222,20 @@ func (g *graderChecker) checkAssayConfig() {
 		err = inner // without the field, which is the location
 	}
 	g.addIssue("E109", g.path+".config", "%v", err)
+}
+
+// comparesAll matches a comparison that is true of an empty array, and checksSize what would notice one.
+var (
+	comparesAll = regexp.MustCompile(`\.all\(|\ballclose\(`)
+	checksSize  = regexp.MustCompile(`\.(shape|size|assert_\w+)\b|\blen\(|array_equal`)
+)
+
+// warnEmptyArrays adds a warning for code that compares all values of an array, and not how many there are.
+func (g *graderChecker) warnEmptyArrays(key string, code pyvalue.Value) {
+	text, isText := code.(pyvalue.String)
+	if isText && comparesAll.MatchString(string(text)) && !checksSize.MatchString(string(text)) {
+		g.addIssue("W089", g.configLocation(key), "all values of an empty array are equal to anything: compare its shape, too, or use numpy.array_equal or numpy.testing.assert_allclose")
+	}
 }
 
 // graderAnswerFields lists the fields of the answer that one grader reads.

@@ -79,6 +79,7 @@ func AllRules() []Rule {
 		{"W086", "ground_truth_labels stands in for canonical_markers", "docs/graders.md#marker_gene_precision_recall"},
 		{"W087", "a tolerance of type min or max without a value, which counts as 0", numbers},
 		{"W088", "a check that is live, which the agent's code can mislead", "docs/graders.md#kernel_check"},
+		{"W089", "a comparison of all values that an empty array passes", "docs/graders.md#kernel_check"},
 		{"E100", "metadata, notes or a timeout cannot be read", files},
 		{"E101", "data_node cannot lie in the sandbox: no file name, or one twice", files},
 		{"E102", "files cannot lie in the sandbox, or are no texts", files},

@@ -59,6 +59,10 @@ func (e *Endpoint) serveCall(w http.ResponseWriter, r *http.Request, api wire.AP
 		e.reject(w, r, api, http.StatusBadRequest, "background: what such a response uses cannot be counted: leave it out")
 		return
 	}
+	if err := e.checkHosted(api, body); err != nil {
+		e.reject(w, r, api, http.StatusBadRequest, err.Error())
+		return
+	}
 	c := &call{endpoint: e, number: e.calls.Add(1), api: api, envelope: envelope, body: body}
 	c.event(Event{Kind: CallBegan, Request: &Request{API: api, Path: cutPath(r.URL.RequestURI()), Model: envelope.Model, Body: json.RawMessage(body)}})
 	out := e.newReplyWriter(w)
@@ -106,6 +110,17 @@ func (e *Endpoint) readBody(w http.ResponseWriter, r *http.Request) (body []byte
 		return nil, http.StatusBadRequest, fmt.Errorf("the body cannot be read: %w", err)
 	}
 	return body, http.StatusOK, nil
+}
+
+// checkHosted returns an error for a request with what the vendor does itself, if that is refused.
+func (e *Endpoint) checkHosted(api wire.API, body []byte) error {
+	if !e.cfg.RefusesHosted {
+		return nil
+	}
+	if place, what := wire.FindHosted(api, body); place != "" {
+		return fmt.Errorf("%s: the vendor does this itself, with a network that this agent has not: %s; --agent-network on allows it", place, what)
+	}
+	return nil
 }
 
 // releaseBody gives back the memory of a body that was read.

@@ -80,6 +80,10 @@ func (e *Endpoint) serveTokenCount(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer e.releaseBody(r)
+	if err := e.checkHosted(wire.Messages, body); err != nil {
+		e.reject(w, r, wire.Messages, http.StatusBadRequest, err.Error())
+		return
+	}
 	envelope, err := wire.ReadEnvelope(wire.Messages, body)
 	vendor, hasVendor := e.cfg.Vendors[wire.Messages.Provider()]
 	if m := e.cfg.Model; err == nil && envelope.Model == ModelName {

@@ -67,6 +67,10 @@ type Config struct {
 	// FindCard returns the price of a provider's model; nil, or its result nil: not known.
 	FindCard func(provider, id string) *model.ModelCard
 
+	// RefusesHosted refuses calls with what the vendor does itself, with its own network, such as a search of the
+	// web: see [wire.FindHosted].
+	RefusesHosted bool
+
 	// Replayer, if set, answers all calls: nothing is sent to a vendor or to Model.
 	Replayer *replay.Replayer
 

@@ -191,6 +191,20 @@ func TestOtherRequestsAreRejected(t *testing.T) {
 	require.NotContains(t, g.kinds(), gateway.CallBegan)
 }
 
+// An agent without network gets none through its vendor.
+func TestHostedToolsAreRefused(t *testing.T) {
+	t.Parallel()
+	body := strings.TrimSuffix(messagesBody, "}") + `,"tools":[{"type":"web_search_20250305","name":"web_search"}]}`
+	for refuses, want := range map[bool]int{true: http.StatusBadRequest, false: http.StatusOK} {
+		g := startGateway(t, gateway.Config{Vendors: newVendors(t, func() {}), RefusesHosted: refuses})
+		status, _, text := g.call(t, "/v1/messages", body)
+		require.Equal(t, want, status, text)
+		if refuses {
+			require.Contains(t, text, "tools.0.type: the vendor does this itself")
+		}
+	}
+}
+
 // The models are those of the vendor, or the one that there is.
 func TestListOfModels(t *testing.T) {
 	t.Parallel()
