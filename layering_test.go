@@ -89,8 +89,8 @@ internal/model/mockapi +http:   internal/model internal/model/endpoint internal/
 internal/model/gateway +http:   internal/model internal/model/endpoint internal/model/replay internal/model/wire internal/redact
 internal/model/calllog +http:   internal/model
 internal/model/conversation:    internal/model internal/model/calllog internal/model/wire internal/rawjson
-internal/model/open +http:      internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script
-internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script
+internal/model/open +http:      internal/model internal/model/anthropic internal/model/endpoint internal/model/openai internal/model/replay internal/model/script internal/model/wire
+internal/model/modeltest +http: internal/model internal/model/mockapi internal/model/open internal/model/script internal/model/wire
 internal/sandbox:
 internal/redact:        internal/rawjson
 internal/rawjson:

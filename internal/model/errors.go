@@ -42,7 +42,7 @@ type APIError struct {
 func (e *APIError) Error() string {
 	text := fmt.Sprintf("%s: %d %s: %s", e.Provider, e.Status, e.Type, strings.Join(strings.Fields(e.Message), " "))
 	if strings.Contains(e.Message, toolsWithReasoningErrorText) {
-		text += " (set --model-arg reasoning_effort=none where the model knows it)"
+		text += " (set --model-arg api=responses, or reasoning_effort=none where the model knows it)"
 	}
 	return text
 }

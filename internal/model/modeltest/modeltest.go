@@ -15,6 +15,7 @@ import (
 	"assay/internal/model/mockapi"
 	"assay/internal/model/open"
 	"assay/internal/model/script"
+	"assay/internal/model/wire"
 )
 
 // ParseScript parses the lines of a model script. A malformed line fails the test.
@@ -143,12 +144,24 @@ func (w *truncatingWriter) Write(data []byte) (int, error) {
 }
 
 // OpenAIClientOfHandler starts an HTTP server with this handler for the test, and returns an
-// OpenAI client that calls it.
+// OpenAI client that calls its Chat Completions API.
 func OpenAIClientOfHandler(t *testing.T, handler http.Handler) model.Client {
+	t.Helper()
+	return openAIClient(t, "openai/some/model", wire.Chat, handler)
+}
+
+// ResponsesClientOfHandler starts an HTTP server with this handler for the test, and returns
+// an OpenAI client that calls the reasoning model gpt-5 through its Responses API.
+func ResponsesClientOfHandler(t *testing.T, handler http.Handler) model.Client {
+	t.Helper()
+	return openAIClient(t, "openai/gpt-5", wire.Responses, handler)
+}
+
+func openAIClient(t *testing.T, name string, api wire.API, handler http.Handler) model.Client {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	client, err := open.Open("openai/some/model", open.Options{BaseURL: server.URL})
+	client, err := open.Open(name, open.Options{BaseURL: server.URL, API: api})
 	require.NoError(t, err)
 	return client
 }

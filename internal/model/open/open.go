@@ -11,6 +11,7 @@ import (
 	"assay/internal/model/openai"
 	"assay/internal/model/replay"
 	"assay/internal/model/script"
+	"assay/internal/model/wire"
 )
 
 // Options are what opening a model needs besides its name. Each field is ignored by the
@@ -18,6 +19,10 @@ import (
 type Options struct {
 	APIKey  string // of anthropic/ and openai/; openai/ needs none with a BaseURL
 	BaseURL string // of anthropic/ and openai/; "" is the vendor's own
+
+	// API and IsOpenAI are of openai/: see [openai.Config].
+	API      wire.API
+	IsOpenAI bool
 
 	// IdleTimeout is for anthropic/ and openai/: a call without traffic for that time
 	// ends with an [endpoint.IdleError]. 0 is [endpoint.DefaultIdleTimeout]; below 0
@@ -53,7 +58,7 @@ func Open(name string, opts Options) (model.Client, error) {
 		}
 		return opts.Normalizer.NewReplayer(recording, opts.MatchMode)
 	case model.PrefixOpenAI:
-		return openai.New(rest, opts.endpointConfig())
+		return openai.New(rest, openai.Config{Config: opts.endpointConfig(), API: opts.API, IsOpenAI: opts.IsOpenAI})
 	default:
 		return anthropic.New(rest, opts.endpointConfig())
 	}

@@ -18,30 +18,40 @@ import (
 	"assay/internal/model/open"
 )
 
+// clientsOfHandler returns functions that start a server and return a client of it, by API.
+func clientsOfHandler() map[string]func(*testing.T, http.Handler) model.Client {
+	return map[string]func(*testing.T, http.Handler) model.Client{"chat": modeltest.OpenAIClientOfHandler, "responses": modeltest.ResponsesClientOfHandler}
+}
+
 // A stream that ends before its finish_reason is an error, after any number of bytes,
 // both if the connection breaks and if the HTTP response ends regularly.
 func TestTruncatedStreamIsAnError(t *testing.T) {
 	t.Parallel()
 	line := `{"content":[{"type":"text","text":"some tëxt"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
-	whole := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: 1 << 20}
-	want, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, whole), modeltest.UserTextMessage("go"))
-	require.NoError(t, err)
+	for api, newClient := range clientsOfHandler() {
+		t.Run(api, func(t *testing.T) {
+			t.Parallel()
+			whole := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: 1 << 20}
+			want, err := modeltest.Ask(t.Context(), newClient(t, whole), modeltest.UserTextMessage("go"))
+			require.NoError(t, err)
 
-	done := len("data: [DONE]\n\n")
-	for _, abort := range []bool{false, true} {
-		for limit := 0; limit < whole.Written-done; limit += 61 {
-			cut := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: limit, Abort: abort}
-			reply, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, cut), modeltest.UserTextMessage("go"))
-			if err == nil { // the stream ended regularly after the finish_reason
-				require.False(t, abort)
-				require.Equal(t, want, reply)
-				continue
+			done := len("data: [DONE]\n\n")
+			for _, abort := range []bool{false, true} {
+				for limit := 0; limit < whole.Written-done; limit += 61 {
+					cut := &modeltest.TruncatingHandler{Handler: mockapi.New(modeltest.ParseScript(t, line), nil), Limit: limit, Abort: abort}
+					reply, err := modeltest.Ask(t.Context(), newClient(t, cut), modeltest.UserTextMessage("go"))
+					if err == nil { // the stream ended regularly after the finish_reason
+						require.False(t, abort)
+						require.Equal(t, want, reply)
+						continue
+					}
+					require.True(t, model.IsTransient(err), "after %d bytes, abort %v: %v", limit, abort, err)
+					if limit > 0 {
+						require.ErrorIs(t, err, model.ErrCutStream, "after %d bytes, abort %v", limit, abort)
+					}
+				}
 			}
-			require.True(t, model.IsTransient(err), "after %d bytes, abort %v: %v", limit, abort, err)
-			if limit > 0 {
-				require.ErrorIs(t, err, model.ErrCutStream, "after %d bytes, abort %v", limit, abort)
-			}
-		}
+		})
 	}
 }
 
@@ -67,7 +77,7 @@ func TestAPIErrorMessages(t *testing.T) {
 		"too long, llama":   {status: 500, body: `{"error":{"code":500,"message":"the request exceeds the available context size. try increasing the context size or enable context shift","type":"exceed_context_size_error","n_prompt_tokens":1407,"n_ctx":256}}`, want: "openai: 500 exceed_context_size_error: the request exceeds the available context size. try increasing the context size or enable context shift", big: true},
 		"too long, Ollama":  {status: 400, body: `{"error":"input length exceeds the context length"}`, want: "openai: 400 invalid_request_error: input length exceeds the context length", big: true},
 		"too long, another": {status: 400, body: `{"error":{"message":"The input (99 tokens) is longer than the model's context length (9 tokens)."}}`, want: "openai: 400 invalid_request_error: The input (99 tokens) is longer than the model's context length (9 tokens).", big: true},
-		"tools, reasoning":  {status: 400, body: `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead.","type":"invalid_request_error","param":"reasoning_effort","code":null}}`, want: "openai: 400 invalid_request_error: Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead. (set --model-arg reasoning_effort=none where the model knows it)"},
+		"tools, reasoning":  {status: 400, body: `{"error":{"message":"Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead.","type":"invalid_request_error","param":"reasoning_effort","code":null}}`, want: "openai: 400 invalid_request_error: Function tools with reasoning_effort are not supported for m in /v1/chat/completions. Please use /v1/responses instead. (set --model-arg api=responses, or reasoning_effort=none where the model knows it)"},
 		"an effort, bad":    {status: 400, body: `{"error":{"message":"Unsupported value: 'reasoning_effort' does not support 'none' with this model.","type":"invalid_request_error","param":"reasoning_effort","code":"unsupported_value"}}`, want: "openai: 400 unsupported_value: Unsupported value: 'reasoning_effort' does not support 'none' with this model."},
 		"a detail":          {status: 422, body: `{"detail":[{"msg":"field required"}]}`, want: `openai: 422 invalid_request_error: {"detail":[{"msg":"field required"}]}`},
 		"no JSON":           {status: 502, body: "<html>bad\ngateway</html>", want: "openai: 502 api_error: <html>bad gateway</html>", transient: true},
@@ -176,24 +186,26 @@ func TestCancelAtEveryDelta(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("enough")
 	line := `{"content":[{"type":"text","text":"some tëxt in pieces"},{"type":"tool_use","name":"get_context","input":{"a":1}}]}`
-	client := modeltest.OpenAIClientOfHandler(t, mockapi.New(modeltest.ParseScript(t, line), nil))
-	whole := 0
-	count := func(model.Delta) { whole++ }
-	want, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, count)
-	require.NoError(t, err)
-	for at := range whole {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		seen := 0
-		reply, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) {
-			if seen++; seen > at {
-				cancel(cause)
+	for api, newClient := range clientsOfHandler() {
+		client := newClient(t, mockapi.New(modeltest.ParseScript(t, line), nil))
+		whole := 0
+		count := func(model.Delta) { whole++ }
+		want, err := client.Complete(t.Context(), model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, count)
+		require.NoError(t, err)
+		for at := range whole {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			seen := 0
+			reply, err := client.Complete(ctx, model.Request{Messages: []model.Message{modeltest.UserTextMessage("go")}}, func(model.Delta) {
+				if seen++; seen > at {
+					cancel(cause)
+				}
+			})
+			if err == nil {
+				require.Equal(t, want, reply, api)
+				continue
 			}
-		})
-		if err == nil {
-			require.Equal(t, want, reply)
-			continue
+			require.Equal(t, cause, err, api)
 		}
-		require.Equal(t, cause, err)
 	}
 }
 
@@ -238,18 +250,20 @@ func TestScriptedFaults(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			lines := `{"content":"some text that takes a few events","fault":` + fault + "}\n" + `{"content":"once more"}`
-			client := modeltest.OpenAIClientOfHandler(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
-			reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
-			if want == "" {
+			for api, newClient := range clientsOfHandler() {
+				client := newClient(t, mockapi.New(modeltest.ParseScript(t, lines), nil))
+				reply, err := modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
+				if want == "" {
+					require.NoError(t, err, api)
+					require.Equal(t, "some text that takes a few events", model.JoinTextBlocks(reply.Content))
+					continue
+				}
+				require.ErrorContains(t, err, want, api)
+				require.Equal(t, !strings.Contains(fault, "html"), model.IsTransient(err), "%s: %v", api, err)
+				reply, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
 				require.NoError(t, err)
-				require.Equal(t, "some text that takes a few events", model.JoinTextBlocks(reply.Content))
-				return
+				require.Equal(t, "once more", model.JoinTextBlocks(reply.Content))
 			}
-			require.ErrorContains(t, err, want)
-			require.Equal(t, !strings.Contains(fault, "html"), model.IsTransient(err), "%v", err)
-			reply, err = modeltest.Ask(t.Context(), client, modeltest.UserTextMessage("go"))
-			require.NoError(t, err)
-			require.Equal(t, "once more", model.JoinTextBlocks(reply.Content))
 		})
 	}
 }

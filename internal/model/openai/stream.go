@@ -13,10 +13,10 @@ import (
 )
 
 // readResponseBody reads the body of a response, which is an event stream or one JSON object,
-// and passes each chunk to take. It stops at [DONE] or at the first error of take,
+// and adds it to reply. It stops at the end of the reply or at the first error of reply,
 // which it returns. A body that is neither is an ErrNotEventStream; an empty one is no
 // error.
-func readResponseBody(body io.Reader, take func(chunk []byte) error) error {
+func readResponseBody(body io.Reader, reply replyBuilder) error {
 	in := bufio.NewReader(body)
 	first, err := peekNonSpace(in)
 	switch {
@@ -25,9 +25,9 @@ func readResponseBody(body io.Reader, take func(chunk []byte) error) error {
 	case err != nil:
 		return err
 	case first == '{':
-		return readUnstreamedReply(in, take)
+		return readUnstreamedReply(in, reply)
 	case strings.IndexByte("d:eir", first) >= 0: // begins data, a comment, event, id or retry
-		return readEventStream(in, take)
+		return readEventStream(in, reply)
 	default:
 		text, err := io.ReadAll(io.LimitReader(in, endpoint.MaxExcerptBytes))
 		return errors.Join(fmt.Errorf("%w, nor JSON: %s", endpoint.ErrNotEventStream, endpoint.CollapseSpace(endpoint.TextExcerpt(string(text)))), err)
@@ -49,30 +49,27 @@ func peekNonSpace(in *bufio.Reader) (byte, error) {
 	}
 }
 
-func readUnstreamedReply(in io.Reader, take func(chunk []byte) error) error {
+func readUnstreamedReply(in io.Reader, reply replyBuilder) error {
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return err
 	}
-	return take(text)
+	return reply.AddWhole(text)
 }
 
-// readEventStream reads an event stream in which each data line is one chunk, up to [DONE]
-// or the end. A line longer than MaxLineBytes is an ErrAnswerTooLong.
-func readEventStream(in io.Reader, take func(chunk []byte) error) error {
+// readEventStream reads an event stream in which each data line is one event, up to the end
+// of the reply or of the stream. A line longer than MaxLineBytes is an ErrAnswerTooLong.
+func readEventStream(in io.Reader, reply replyBuilder) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, endpoint.MaxLineBytes)
-	for lines.Scan() {
+	for !reply.IsDone() && lines.Scan() {
 		data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:"))
 		data = bytes.TrimSpace(data)
-		switch {
-		case !ok || len(data) == 0: // a comment, the name of the event, or another field
-		case string(data) == "[DONE]":
-			return nil
-		default:
-			if err := take(data); err != nil {
-				return cmp.Or(lines.Err(), err) // an event that breaks off is malformed JSON
-			}
+		if !ok || len(data) == 0 { // a comment, the name of the event, or another field
+			continue
+		}
+		if err := reply.AddEvent(data); err != nil {
+			return cmp.Or(lines.Err(), err) // an event that breaks off is malformed JSON
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {

@@ -100,10 +100,18 @@ type toolCallTracker struct {
 	last    int            // block of the call that began last, -1 before the first
 }
 
-// AddChunk adds the next chunk, or a whole completion. Of several choices it uses only the
-// first. An error in the chunk is returned as a [*model.APIError], and text that is not
+// AddEvent adds the data of the next event: a chunk, of whose choices it uses only the first,
+// or [DONE]. An error in the chunk is returned as a [*model.APIError], and text that is not
 // JSON as a [model.ErrCutStream].
-func (r *ChatReply) AddChunk(text []byte) error {
+func (r *ChatReply) AddEvent(data []byte) error {
+	if r.done = string(data) == chatEnd; r.done {
+		return nil
+	}
+	return r.AddWhole(data)
+}
+
+// AddWhole adds a whole completion, or a chunk. Its errors are those of [ChatReply.AddEvent].
+func (r *ChatReply) AddWhole(text []byte) error {
 	var c replyChunk
 	if err := decodeLeniently(text, &c); err != nil {
 		return err
@@ -130,16 +138,10 @@ func (r *ChatReply) AddChunk(text []byte) error {
 	return nil
 }
 
-func (r *ChatReply) addStreamEvent(e streamEvent) error {
-	if r.done = string(e.data) == chatEnd; r.done {
-		return nil
-	}
-	return r.AddChunk(e.data)
-}
+func (r *ChatReply) addStreamEvent(e streamEvent) error { return r.AddEvent(e.data) }
 
-func (r *ChatReply) addWhole(body []byte) error { return r.AddChunk(body) }
-
-func (r *ChatReply) isDone() bool { return r.done }
+// IsDone reports whether [DONE] has come.
+func (r *ChatReply) IsDone() bool { return r.done }
 
 func (r *ChatReply) addDelta(d *messageDelta) {
 	if d.ReasoningContent == "" { // some servers send both

@@ -98,5 +98,5 @@ func newToolResult(callID string, content []model.Block) model.Block {
 		return model.ToolResult(callID, false, content...)
 	}
 	text, isFailed := strings.CutPrefix(content[0].Text, FailedResultPrefix)
-	return model.ToolResult(callID, isFailed, append([]model.Block{model.Text(text)}, content[1:]...)...)
+	return model.ToolResult(callID, isFailed, append(textBlock(text), content[1:]...)...)
 }

@@ -39,7 +39,8 @@ func (r *MessagesReply) addStreamEvent(e streamEvent) error {
 	}
 }
 
-func (r *MessagesReply) isDone() bool { return r.isComplete }
+// IsDone reports the same as IsComplete: nothing comes after that.
+func (r *MessagesReply) IsDone() bool { return r.isComplete }
 
 // messageEvent is the data of an event of the Messages API.
 type messageEvent struct {
@@ -151,8 +152,8 @@ func (r *MessagesReply) checkStarted(e messageEvent) error {
 	return nil
 }
 
-// addWhole adds the body of a response that is not streamed.
-func (r *MessagesReply) addWhole(body []byte) error {
+// AddWhole adds the body of a response that is not streamed.
+func (r *MessagesReply) AddWhole(body []byte) error {
 	var in struct {
 		Type       string            `json:"type"`
 		Content    []json.RawMessage `json:"content"`

@@ -77,8 +77,8 @@ type replyBuilder interface {
 	// addStreamEvent adds the next event of a stream. It returns an [*model.APIError] or
 	// why the event is malformed.
 	addStreamEvent(streamEvent) error
-	addWhole(body []byte) error // likewise, for a body that is JSON
-	isDone() bool               // nothing that comes after this matters
+	AddWhole(body []byte) error // likewise, for a body that is JSON
+	IsDone() bool               // nothing that comes after this matters
 	hasContent() bool
 	IsComplete() bool
 	Response() *model.Response
@@ -97,7 +97,7 @@ func newReplyBuilder(api API) replyBuilder {
 	case Chat:
 		return NewChatReply(nil, nil)
 	default:
-		return newResponsesReply()
+		return &ResponsesReply{items: map[int]*outputItem{}}
 	}
 }
 
@@ -197,7 +197,7 @@ func (r *ReplyReader) addEvent(e streamEvent) {
 	if len(e.data) == 0 {
 		return
 	}
-	if err := r.builder.addStreamEvent(e); err != nil || r.builder.isDone() {
+	if err := r.builder.addStreamEvent(e); err != nil || r.builder.IsDone() {
 		r.stop(err)
 	}
 }
@@ -213,7 +213,7 @@ func (r *ReplyReader) HasContent() bool {
 // Reply returns what has been read so far. More may be written afterwards.
 func (r *ReplyReader) Reply() Reply {
 	r.readRest()
-	reply := Reply{Error: r.apiError, Err: r.err, IsComplete: r.isWhole || r.builder.isDone() || r.builder.IsComplete()}
+	reply := Reply{Error: r.apiError, Err: r.err, IsComplete: r.isWhole || r.builder.IsDone() || r.builder.IsComplete()}
 	switch {
 	case r.isError():
 		reply.Error = DecodeError(r.api, r.status, r.body)
@@ -237,7 +237,7 @@ func (r *ReplyReader) readRest() {
 	case r.isOver || r.isError():
 	case r.form == formJSON && json.Valid(r.body):
 		r.isWhole = true
-		r.stop(r.builder.addWhole(r.body))
+		r.stop(r.builder.AddWhole(r.body))
 	case r.form == formStream && r.api == Chat && json.Valid(bytes.TrimPrefix(r.body, []byte("data:"))):
 		line := r.body
 		r.body = nil

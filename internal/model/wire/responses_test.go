@@ -79,3 +79,25 @@ func TestResponsesStreams(t *testing.T) {
 	require.JSONEq(t, `[{"type":"web_search_call","id":"ws","action":{"q":1}}]`, modeltest.MustMarshalJSON(t, got.Response.Content))
 	require.ErrorIs(t, readBody(wire.Responses, responsesEvents(created, `{"type":`)).Err, model.ErrCutStream)
 }
+
+// Reasoning that OpenAI has encrypted is no signature for another model: a reply that passes
+// through a proxy has none, and a request that brings it back has no thinking.
+func TestReasoningOfOpenAIIsNoSignature(t *testing.T) {
+	t.Parallel()
+	const item = `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAAA"}`
+	passed := readBody(wire.Responses, `{"status":"completed","output":[`+item+`]}`)
+	require.Equal(t, []model.Block{{Type: "thinking", Thinking: "hm"}}, passed.Response.Content)
+
+	reply := wire.NewResponsesReply(nil)
+	require.NoError(t, reply.AddWhole([]byte(`{"status":"completed","output":[`+item+`]}`)))
+	signature := reply.Response().Content[0].Signature
+	id, encrypted, ok := wire.ReasoningOfSignature(signature)
+	require.True(t, ok)
+	require.Equal(t, []string{"rs_1", "gAAA"}, []string{id, encrypted})
+
+	for sent, want := range map[string]int{"gAAA": 0, "thinking:" + signature: 0, "thinking:c2ln": 1} {
+		request, err := wire.DecodeRequest(wire.Responses, []byte(`{"model":"m","input":[{"role":"user","content":"a"},`+strings.Replace(item, "gAAA", sent, 1)+`,{"role":"assistant","content":"b"}]}`))
+		require.NoError(t, err)
+		require.Len(t, request.Messages[1].Content, 1+want, sent)
+	}
+}

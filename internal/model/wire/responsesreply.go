@@ -9,31 +9,46 @@ import (
 	"assay/internal/model"
 )
 
-// responsesReply builds a model's reply from what the Responses API sends: the events of a
+// ResponsesReply builds a model's reply from what the Responses API sends: the events of a
 // stream, or a whole response. Each text part of a message, each reasoning item and each
 // function call becomes a block. An item of another type keeps its JSON.
-type responsesReply struct {
-	items   map[int]*outputItem // by output_index
-	output  []model.Block       // of the response in the last event, which has all items
-	usage   model.Usage
-	stop    model.StopReason
-	done    bool // the response has ended
-	refused bool // some text came as a refusal
+type ResponsesReply struct {
+	pieces         pieceReporter
+	keepsReasoning bool                // OpenAI's own reasoning gets a signature
+	items          map[int]*outputItem // by output_index
+	output         []model.Block       // of the response in the last event, which has all items
+	usage          model.Usage
+	stop           model.StopReason
+	done           bool // the response has ended
+	refused        bool // some text came as a refusal
+}
+
+// NewResponsesReply returns an empty reply. onDelta, which may be nil, is called with the
+// pieces of the reply. The signature of a reasoning item is what [ReasoningOfSignature]
+// takes apart, so that the item can be sent back.
+func NewResponsesReply(onDelta func(model.Delta)) *ResponsesReply {
+	return &ResponsesReply{pieces: newPieceReporter(onDelta), keepsReasoning: true, items: map[int]*outputItem{}}
 }
 
 // outputItem is one item of the output while it arrives.
 type outputItem struct {
-	outputItemJSON                 // as it was added
-	text           strings.Builder // of a message, of reasoning, or of a call's arguments
-	blocks         []model.Block   // of the finished item
+	outputItemJSON               // as it was added
+	parts          []*itemPart   // what has come of it: one part, or several of a message
+	blocks         []model.Block // of the finished item
 	isFinished     bool
 }
 
-func newResponsesReply() *responsesReply { return &responsesReply{items: map[int]*outputItem{}} }
+// Types of the items of a response's output that become blocks.
+const (
+	itemMessage      = "message"
+	itemFunctionCall = "function_call"
+	itemReasoning    = "reasoning"
+)
 
 // outputItemJSON is the JSON of an item of a response's output.
 type outputItemJSON struct {
 	Type    string `json:"type"`
+	ID      string `json:"id"`
 	Content []struct {
 		Type    string `json:"type"`
 		Text    string `json:"text"`
@@ -70,59 +85,87 @@ type responsesEvent struct {
 	OutputIndex int             `json:"output_index"`
 	Item        json.RawMessage `json:"item"`
 	Delta       json.RawMessage `json:"delta"` // a string in the events that matter
-	Part        int             `json:"summary_index"`
+	TextPart    int             `json:"content_index"`
+	SummaryPart int             `json:"summary_index"`
 	Response    json.RawMessage `json:"response"`
 }
 
-func (r *responsesReply) addStreamEvent(e streamEvent) error {
-	if string(e.data) == chatEnd {
+func (r *ResponsesReply) addStreamEvent(e streamEvent) error { return r.AddEvent(e.data) }
+
+// AddEvent adds the data of the next event of a stream. It ignores events of unknown types.
+// An error in the event is returned as a [*model.APIError], and data that is not JSON as a
+// [model.ErrCutStream].
+func (r *ResponsesReply) AddEvent(data []byte) error {
+	if string(data) == chatEnd {
 		return nil // some compatible servers end as in a chat
 	}
 	var event responsesEvent
-	if err := decodeLeniently(e.data, &event); err != nil {
+	if err := decodeLeniently(data, &event); err != nil {
 		return err
 	}
 	switch event.Type {
 	case "response.output_item.added":
-		item := &outputItem{}
-		r.items[event.OutputIndex] = item
-		_ = json.Unmarshal(event.Item, &item.outputItemJSON) // it stays empty if it says nothing
+		r.addItem(event)
 	case "response.output_text.delta", "response.refusal.delta", "response.function_call_arguments.delta",
 		"response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		r.extendItem(event)
 	case "response.reasoning_summary_part.added":
-		if item := r.items[event.OutputIndex]; item != nil && event.Part > 0 {
-			item.text.WriteString(summarySeparator)
+		if item := r.items[event.OutputIndex]; item != nil && event.SummaryPart > 0 {
+			item.part(0).text.WriteString(summarySeparator)
 		}
 	case "response.output_item.done":
-		blocks, err := r.decodeOutputItem(event.Item)
-		r.items[event.OutputIndex] = &outputItem{blocks: blocks, isFinished: true}
-		return err
+		if err := r.finishItem(event); err != nil {
+			return err
+		}
 	case "response.completed", "response.incomplete", "response.failed":
 		r.done = true
-		return r.addWhole(event.Response)
+		return r.AddWhole(event.Response)
 	case "error":
-		return DecodeError(Responses, 0, e.data)
+		return DecodeError(Responses, 0, data)
 	}
+	r.pieces.report(r.items)
 	return nil
 }
 
 // summarySeparator is put between the parts of the summary of a reasoning item.
 const summarySeparator = "\n\n"
 
-func (r *responsesReply) extendItem(e responsesEvent) {
+func (r *ResponsesReply) addItem(e responsesEvent) {
+	item := &outputItem{}
+	r.items[e.OutputIndex] = item
+	_ = json.Unmarshal(e.Item, &item.outputItemJSON) // it stays empty if it says nothing
+	if item.Type == itemFunctionCall {
+		item.part(0) // a call may have no arguments
+	}
+}
+
+func (r *ResponsesReply) extendItem(e responsesEvent) {
 	item := r.items[e.OutputIndex]
-	if item == nil {
+	if item == nil || item.isFinished {
 		return // an event that refers to no item has no meaning
 	}
 	var text string
 	_ = json.Unmarshal(e.Delta, &text) // "" if it is no string
-	item.text.WriteString(text)
+	index := 0
+	if item.Type == itemMessage {
+		index = e.TextPart
+	}
+	item.part(index).text.WriteString(text)
 }
 
-// addWhole adds a response: the body of one that is not streamed, or the response in the
-// last event of a stream.
-func (r *responsesReply) addWhole(body []byte) error {
+func (r *ResponsesReply) finishItem(e responsesEvent) error {
+	blocks, err := r.decodeOutputItem(e.Item)
+	item := &outputItem{blocks: blocks, isFinished: true}
+	if began := r.items[e.OutputIndex]; began != nil {
+		item.outputItemJSON, item.parts = began.outputItemJSON, began.parts
+	}
+	r.items[e.OutputIndex] = item
+	return err
+}
+
+// AddWhole adds a response: the body of one that is not streamed, or the response in the
+// last event of a stream. Its errors are those of [ResponsesReply.AddEvent].
+func (r *ResponsesReply) AddWhole(body []byte) error {
 	if isNull(body) {
 		return nil // an event that says no more than that the response has ended
 	}
@@ -151,8 +194,12 @@ func (r *responsesReply) addWhole(body []byte) error {
 	return nil
 }
 
+// Stop reports to onDelta the end of each block that has not ended, and the blocks of which
+// no piece has come. The caller calls it when the reply is complete.
+func (r *ResponsesReply) Stop() { r.pieces.finish(r.content()) }
+
 // stopReason returns why a response has ended, or "" if it has not.
-func (r *responsesReply) stopReason(in *responseJSON) model.StopReason {
+func (r *ResponsesReply) stopReason(in *responseJSON) model.StopReason {
 	switch {
 	case in.Status == "incomplete" && in.IncompleteDetails.Reason == "max_output_tokens":
 		return model.StopMaxTokens
@@ -172,7 +219,7 @@ func (r *responsesReply) stopReason(in *responseJSON) model.StopReason {
 }
 
 // decodeOutputItem converts an item of a response's output to blocks.
-func (r *responsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, error) {
+func (r *ResponsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, error) {
 	if isNull(text) {
 		return nil, nil
 	}
@@ -181,17 +228,17 @@ func (r *responsesReply) decodeOutputItem(text json.RawMessage) ([]model.Block, 
 		return nil, err
 	}
 	switch in.Type {
-	case "message":
+	case itemMessage:
 		var out []model.Block
 		for _, part := range in.Content {
 			out = append(out, model.Text(part.Text+part.Refusal))
 			r.refused = r.refused || part.Refusal != ""
 		}
 		return out, nil
-	case "function_call":
+	case itemFunctionCall:
 		return []model.Block{in.toolUse(parseArgumentText(in.Arguments))}, nil
-	case "reasoning":
-		return []model.Block{in.thinking(in.reasoningText())}, nil
+	case itemReasoning:
+		return []model.Block{in.thinking(in.reasoningText(), r.keepsReasoning)}, nil
 	default:
 		var other model.Block
 		_ = json.Unmarshal(text, &other) // it stays empty if the item has no type
@@ -223,24 +270,27 @@ func (in *outputItemJSON) reasoningText() string {
 
 // arrived returns what has come of the item.
 func (i *outputItem) arrived() []model.Block {
-	text := i.text.String()
-	switch {
-	case i.isFinished:
+	if i.isFinished {
 		return i.blocks
-	case i.Type == "message" && text != "":
-		return []model.Block{model.Text(text)}
-	case i.Type == "reasoning" && text != "":
-		return []model.Block{i.thinking(text)}
-	case i.Type == "function_call":
-		return []model.Block{i.toolUse(text)}
-	default:
-		return nil
 	}
+	var out []model.Block
+	for _, part := range i.parts {
+		switch text := part.text.String(); {
+		case i.Type == itemFunctionCall:
+			out = append(out, i.toolUse(text))
+		case text == "":
+		case i.Type == itemMessage:
+			out = append(out, model.Text(text))
+		case i.Type == itemReasoning:
+			out = append(out, i.thinking(text, false))
+		}
+	}
+	return out
 }
 
 // content returns the blocks of the output: of the response, if it came, otherwise of the
 // items in their order.
-func (r *responsesReply) content() []model.Block {
+func (r *ResponsesReply) content() []model.Block {
 	content := slices.Clone(r.output)
 	if len(content) > 0 {
 		return content
@@ -251,15 +301,16 @@ func (r *responsesReply) content() []model.Block {
 	return content
 }
 
-func (r *responsesReply) hasContent() bool { return len(r.items) > 0 || len(r.output) > 0 }
+func (r *ResponsesReply) hasContent() bool { return len(r.items) > 0 || len(r.output) > 0 }
 
-func (r *responsesReply) isDone() bool { return r.done }
+// IsDone reports whether the last event of a stream has come.
+func (r *ResponsesReply) IsDone() bool { return r.done }
 
 // IsComplete reports whether the response has ended.
-func (r *responsesReply) IsComplete() bool { return r.done || r.stop != "" }
+func (r *ResponsesReply) IsComplete() bool { return r.done || r.stop != "" }
 
 // Response returns what has come so far.
-func (r *responsesReply) Response() *model.Response {
+func (r *ResponsesReply) Response() *model.Response {
 	content := r.content()
 	if content == nil {
 		content = []model.Block{}

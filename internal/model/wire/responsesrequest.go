@@ -189,7 +189,9 @@ func (d *requestDecoder) addReasoning(text json.RawMessage) {
 	if decodeLeniently(text, &in) != nil {
 		return // cannot happen: it was decoded before
 	}
-	if b := in.thinking(in.reasoningText()); b.Signature != "" || b.Type == model.BlockRedactedThinking {
+	b := in.thinking(in.reasoningText(), false)
+	_, _, isOpenAI := ReasoningOfSignature(b.Signature)
+	if b.Type == model.BlockRedactedThinking || b.Signature != "" && !isOpenAI {
 		d.addToTurn(model.RoleAssistant, []model.Block{b})
 	}
 }

@@ -90,7 +90,8 @@ func newOutputItem(head Head, id string, b model.Block) map[string]any {
 		if b.Thinking != "" {
 			summary = append(summary, summaryText(b.Thinking))
 		}
-		return map[string]any{"type": "reasoning", "id": id, "summary": summary, "encrypted_content": encryptedContent(b)}
+		ownID, encrypted := encryptedContent(b)
+		return map[string]any{"type": "reasoning", "id": cmp.Or(ownID, id), "summary": summary, "encrypted_content": encrypted}
 	}
 }
 

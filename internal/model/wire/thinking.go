@@ -14,22 +14,46 @@ const (
 	redactedPrefix  = "redacted_thinking:"
 )
 
-// encryptedContent returns the encrypted_content for a block of thinking.
-func encryptedContent(b model.Block) string {
-	if b.Type == model.BlockRedactedThinking {
-		return redactedPrefix + b.Data
+// reasoningPrefix begins the signature of a thinking block that was a reasoning item of
+// OpenAI. The id of the item, a colon and its encrypted_content follow.
+const reasoningPrefix = "openai:"
+
+// ReasoningOfSignature returns the reasoning item of OpenAI that a thinking block with this
+// signature was: its id and encrypted_content. ok is false for the thinking of another model.
+func ReasoningOfSignature(signature string) (id, encrypted string, ok bool) {
+	rest, ok := strings.CutPrefix(signature, reasoningPrefix)
+	if !ok {
+		return "", "", false
 	}
-	return signaturePrefix + b.Signature
+	id, encrypted, ok = strings.Cut(rest, ":")
+	return id, encrypted, ok && id != "" && encrypted != ""
+}
+
+// encryptedContent returns the encrypted_content for a block of thinking, and the id of its
+// item, "" if it may have any.
+func encryptedContent(b model.Block) (id, encrypted string) {
+	if b.Type == model.BlockRedactedThinking {
+		return "", redactedPrefix + b.Data
+	}
+	if id, encrypted, ok := ReasoningOfSignature(b.Signature); ok {
+		return id, encrypted
+	}
+	return "", signaturePrefix + b.Signature
 }
 
 // thinking returns the block of a reasoning item with this text. The encrypted_content of
-// OpenAI's own models is no signature, so its block has none.
-func (in *outputItemJSON) thinking(text string) model.Block {
+// OpenAI's own models is no signature for any other model: the block has one, with the
+// reasoningPrefix, only if keepsReasoning is true.
+func (in *outputItemJSON) thinking(text string, keepsReasoning bool) model.Block {
 	if data, ok := strings.CutPrefix(in.EncryptedContent, redactedPrefix); ok {
 		return model.Block{Type: model.BlockRedactedThinking, Data: data}
 	}
 	signature, ok := strings.CutPrefix(in.EncryptedContent, signaturePrefix)
-	if !ok {
+	switch {
+	case ok:
+	case keepsReasoning && in.EncryptedContent != "" && in.ID != "" && !strings.Contains(in.ID, ":"):
+		signature = reasoningPrefix + in.ID + ":" + in.EncryptedContent
+	default:
 		signature = ""
 	}
 	return model.Block{Type: model.BlockThinking, Thinking: text, Signature: signature}

@@ -5,8 +5,8 @@
 // unchanged, and [ReplyReader] reads a reply while its bytes pass through. [DecodeRequest]
 // and [ReplyWriter] are for a server: they convert between an API and what a
 // [model.Client] takes and returns. The replies of all three APIs are written and read only
-// here: the vendors' clients build their replies with [MessagesReply] and [ChatReply], and
-// mockapi sends its scripts with [StreamEncoder] and [EncodeReply].
+// here: the vendors' clients build their replies with [MessagesReply], [ChatReply] and
+// [ResponsesReply], and mockapi sends its scripts with [StreamEncoder] and [EncodeReply].
 package wire
 
 // API is the format in which a client calls a model.

@@ -11,8 +11,8 @@ import (
 	"assay/internal/rawjson"
 )
 
-// requestBody is the body of POST /v1/chat/completions.
-type requestBody struct {
+// chatRequestBody is the body of POST /v1/chat/completions.
+type chatRequestBody struct {
 	Model               string        `json:"model"`
 	Messages            []message     `json:"messages"`
 	Tools               []toolSpec    `json:"tools,omitempty"`
@@ -69,16 +69,16 @@ type functionSpec struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// encodeRequest returns the JSON body of a Chat Completions request for the model with
-// this id. vendor is true for OpenAI's own API; other servers know the limit for the
+// encodeChatRequest returns the JSON body of a Chat Completions request for the model with
+// this id. isOpenAI is true for OpenAI's own API; other servers know the limit for the
 // reply only by its older name, max_tokens.
-func encodeRequest(r model.Request, id string, vendor bool) ([]byte, error) {
+func encodeChatRequest(r model.Request, id string, isOpenAI bool) ([]byte, error) {
 	most := cmp.Or(r.MaxTokens, model.DefaultMaxTokens)
-	out := requestBody{
+	out := chatRequestBody{
 		Model: id, Messages: encodeMessages(r.System, r.Messages), Temperature: r.Temperature,
 		ReasoningEffort: r.ReasoningEffort, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
 	}
-	if vendor {
+	if isOpenAI {
 		out.MaxCompletionTokens = most
 	} else {
 		out.MaxTokens = most
@@ -115,7 +115,7 @@ func encodeAssistantMessages(content []model.Block, names map[string]string) []m
 	}
 	for _, call := range model.ToolUses(content) {
 		names[call.ID] = call.Name
-		function := functionCall{toFunctionName(call.Name), string(rawjson.RepairUnicode([]byte(cmp.Or(string(call.Input), "{}"))))}
+		function := functionCall{toFunctionName(call.Name), functionArguments(call)}
 		out.ToolCalls = append(out.ToolCalls, toolCall{call.ID, "function", function})
 	}
 	if out.Content == nil && out.ToolCalls == nil {
@@ -124,8 +124,13 @@ func encodeAssistantMessages(content []model.Block, names map[string]string) []m
 	return []message{out}
 }
 
-// maxFunctionNameBytes is the longest function name, in bytes, that the Chat
-// Completions API accepts.
+// functionArguments returns the input of a tool call as JSON in valid Unicode.
+func functionArguments(call model.Block) string {
+	return string(rawjson.RepairUnicode([]byte(cmp.Or(string(call.Input), "{}"))))
+}
+
+// maxFunctionNameBytes is the longest function name, in bytes, that OpenAI
+// accepts.
 const maxFunctionNameBytes = 64
 
 // invalidNameCharacter matches a character that the name of a function must not contain.
