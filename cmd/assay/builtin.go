@@ -35,11 +35,12 @@ type builtinAgentFlags struct {
 	maxEvalIters                   int
 	record                         string // file for recorded model calls; "" records none
 	isPriceUnknown                 bool   // behind the gateway: the price of the model is not that of its vendor
+	isOpenAI                       bool   // behind the gateway: the API is OpenAI's own
 }
 
 func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.model, "model", "", "`model` of the built-in agent, and of others by the name assay: anthropic/ID, openai/ID, script:FILE, or replay:FILE (recorded calls)")
-	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "model setting `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s, and for replay: match=strict or match=order (repeatable)")
+	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "model setting `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s; for openai/: api=responses or api=chat; for replay: match=strict or match=order (repeatable)")
 	flags.StringVar(&f.strategy, "strategy", "tools", "`strategy` of the built-in agent: "+strings.Join(strategyNames(), ", "))
 	flags.StringVar(&f.name, "name", "Eva", "`name` of the built-in agent")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "with --strategy tools: `folder` with the five memory files (default: no memory)")
@@ -48,7 +49,10 @@ func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.stateDir, "state-dir", "", "with --strategy ticks: `folder` for the agent's state, outside the sandbox (default: state is not kept)")
 	flags.StringVar(&f.record, "record", "", "`file` to record the agent's model calls in, one JSON line each, for --model replay:FILE (default: calls are not recorded)")
 	flags.BoolVar(&f.isPriceUnknown, "price-unknown", false, "the price of the model is not that of its vendor")
-	_ = flags.MarkHidden("price-unknown") // the server sets it; the flag exists
+	flags.BoolVar(&f.isOpenAI, "openai-api", false, "the API of the model is OpenAI's own")
+	for _, name := range []string{"price-unknown", "openai-api"} {
+		_ = flags.MarkHidden(name) // the server sets it; the flag exists
+	}
 }
 
 // arguments returns the flags as arguments for the agent's process.
@@ -59,6 +63,9 @@ func (f *builtinAgentFlags) arguments() []string {
 	}
 	if f.isPriceUnknown {
 		args = append(args, "--price-unknown")
+	}
+	if f.isOpenAI {
+		args = append(args, "--openai-api")
 	}
 	for _, flag := range f.pathFlags() {
 		if *flag.path != "" {
@@ -110,6 +117,7 @@ func (f *builtinAgentFlags) config(p *cli) (builtin.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
+	options.IsOpenAI = f.isOpenAI
 	_, cfg.IsBehindGateway = p.getenv("ASSAY_MODELS_URL")
 	if at, isReplay := p.getenv(gateway.ReplayVariable); isReplay && cfg.IsBehindGateway {
 		var now func() time.Time

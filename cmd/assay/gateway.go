@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"assay/internal/model/gateway"
 	modelopen "assay/internal/model/open"
 	"assay/internal/model/openai"
+	"assay/internal/model/wire"
 )
 
 // gatewayFlags are the flags about the calls of agents' models.
@@ -50,6 +52,7 @@ func (f *kernelAndAgentFlags) usesGateway() bool {
 type modelGateway struct {
 	config   gateway.Config // without what differs between the endpoints
 	baseURLs map[string]string
+	modelAPI wire.API // that --model-arg has chosen for an openai/ model; "": none
 	files    recordingFiles
 }
 
@@ -120,7 +123,7 @@ func (g *modelGateway) addModel(p *cli, f builtinAgentFlags) error {
 	if err != nil {
 		return err
 	}
-	g.config.IdleTimeout = options.IdleTimeout
+	g.config.IdleTimeout, g.modelAPI = options.IdleTimeout, options.API
 	g.config.Model = &gateway.Model{Name: f.model, Client: client}
 	if provider := model.ProviderOf(f.model); provider != "" {
 		if err := g.addVendor(provider, options); err != nil {
@@ -165,21 +168,29 @@ func (g *modelGateway) close() error {
 }
 
 // builtinArguments returns the flags of the built-in agent as arguments for its process. The gateway has the settings
-// of the API, plays a script or a recording, and records.
+// of the API, plays a script or a recording, and records. The process does not see where the API is, so its
+// arguments name the one to use.
 func (g *modelGateway) builtinArguments(f *builtinAgentFlags) []string {
 	behind := *f
-	behind.isPriceUnknown = openai.IsThirdParty(f.model, g.baseURLs[model.ProviderOf(f.model)])
+	behind.record = ""
 	behind.modelArgs = slices.DeleteFunc(slices.Clone(f.modelArgs), func(arg string) bool {
 		key, _, _ := strings.Cut(arg, "=")
-		return key == "base_url" || key == "idle_s" || key == "match"
+		return slices.Contains([]string{"base_url", "idle_s", "match", "api"}, key)
 	})
 	behind.modelArgs = append(behind.modelArgs, "idle_s=0") // a call may wait for others
-	behind.record = ""
-	switch {
+	api := g.modelAPI
+	switch baseURL := g.baseURLs[model.ProviderOf(f.model)]; {
 	case g.files.isReplay():
-		behind.model, behind.isPriceUnknown = g.files.builtinModel()
+		api = g.files.configureBuiltin(&behind)
 	case model.ProviderOf(f.model) == "":
 		behind.model = model.PrefixAnthropic + gateway.ModelName
+	case model.ProviderOf(f.model) == "openai":
+		behind.isPriceUnknown = openai.IsThirdParty(f.model, baseURL)
+		behind.isOpenAI = !behind.isPriceUnknown
+		api = cmp.Or(api, openai.DefaultAPI(baseURL))
+	}
+	if api != "" {
+		behind.modelArgs = append(behind.modelArgs, "api="+string(api))
 	}
 	return behind.arguments()
 }

@@ -13,6 +13,7 @@ import (
 	"assay/internal/model"
 	"assay/internal/model/endpoint"
 	modelopen "assay/internal/model/open"
+	"assay/internal/model/openai"
 	"assay/internal/model/replay"
 )
 
@@ -53,6 +54,8 @@ func (p *cli) modelSettings(name string, args []string) (options modelopen.Optio
 			options.BaseURL = value
 		case "idle_s":
 			options.IdleTimeout, err = endpoint.ParseIdleTimeout(value)
+		case "api":
+			options.API, err = openai.ParseAPI(value)
 		case "match":
 			options.MatchMode, err = replay.MatchMode(value), replay.CheckMatchMode(value)
 		default:
@@ -61,6 +64,9 @@ func (p *cli) modelSettings(name string, args []string) (options modelopen.Optio
 		if err != nil {
 			return options, params, fmt.Errorf("--model-arg %s: %w", arg, err)
 		}
+	}
+	if options.API != "" && model.ProviderOf(name) != "openai" {
+		return options, params, fmt.Errorf("--model-arg api=%s is for openai/ models, not for %s", options.API, name)
 	}
 	options.Normalizer = p.replayNormalizer()
 	return options, params, params.Check(name)

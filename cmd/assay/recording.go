@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"assay/internal/model"
 	"assay/internal/model/gateway"
 	"assay/internal/model/replay"
+	"assay/internal/model/wire"
 	"assay/internal/redact"
 )
 
@@ -66,12 +68,17 @@ func (r *recordingFiles) configure(cfg *gateway.Config) error {
 	return err
 }
 
-// builtinModel returns the name of the model with whose client the built-in agent makes the recorded requests.
-func (r *recordingFiles) builtinModel() (name string, isPriceUnknown bool) {
-	if name = r.contents.ClientName(); name == "" {
-		name = model.PrefixAnthropic + gateway.ModelName
+// configureBuiltin sets the flags with which the built-in agent makes the recorded requests. It returns the API of
+// an openai/ model, "" for any other.
+func (r *recordingFiles) configureBuiltin(f *builtinAgentFlags) (api wire.API) {
+	client := r.contents.Client()
+	f.model = cmp.Or(client.ModelName, model.PrefixAnthropic+gateway.ModelName)
+	f.isOpenAI = client.HasCompletionLimit
+	f.isPriceUnknown = strings.HasSuffix(r.contents.NewReplayer().ModelName(), replay.UnknownPriceSuffix)
+	if model.ProviderOf(f.model) == "openai" {
+		return wire.API(client.API)
 	}
-	return name, strings.HasSuffix(r.contents.NewReplayer().ModelName(), replay.UnknownPriceSuffix)
+	return ""
 }
 
 // close closes the file of --record.

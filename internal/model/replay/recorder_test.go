@@ -99,17 +99,19 @@ func TestSentBackReplies(t *testing.T) {
 	}
 }
 
-func TestClientNames(t *testing.T) {
+func TestClientOfRecording(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]string{
-		`{"request":{"model":"anthropic/claude-x elsewhere"},"error":{"text":"x"}}`:                                      "anthropic/claude-x",
-		`{"request":{"model":"script:/turns.jsonl"},"error":{"text":"x"}}`:                                               "",
-		`{"api":"messages","model":"script:/turns.jsonl","request":{"model":"assay"},"error":{"text":"x"}}`:              "anthropic/assay",
-		`{"api":"chat","model":"openai/gpt-5 elsewhere","request":{"model":"gpt-5","messages":[]},"error":{"text":"x"}}`: "openai/gpt-5",
+	for line, want := range map[string]replay.RecordedClient{
+		`{"request":{"model":"anthropic/claude-x elsewhere"},"error":{"text":"x"}}`:                                                      {ModelName: "anthropic/claude-x", API: "messages"},
+		`{"request":{"model":"script:/turns.jsonl"},"error":{"text":"x"}}`:                                                               {API: "messages"},
+		`{"api":"messages","model":"script:/turns.jsonl","request":{"model":"assay"},"error":{"text":"x"}}`:                              {ModelName: "anthropic/assay", API: "messages"},
+		`{"api":"chat","model":"openai/gpt-5 elsewhere","request":{"model":"gpt-5","messages":[],"max_tokens":9},"error":{"text":"x"}}`:  {ModelName: "openai/gpt-5", API: "chat"},
+		`{"api":"chat","model":"openai/gpt-5","request":{"model":"gpt-5","messages":[],"max_completion_tokens":9},"error":{"text":"x"}}`: {ModelName: "openai/gpt-5", API: "chat", HasCompletionLimit: true},
+		`{"api":"responses","model":"openai/gpt-5","request":{"model":"gpt-5","input":[],"max_output_tokens":99},"error":{"text":"x"}}`:  {ModelName: "openai/gpt-5", API: "responses"},
 	} {
 		r, err := replay.ParseRecording("r", []byte(line))
 		require.NoError(t, err)
-		require.Equal(t, want, r.ClientName())
+		require.Equal(t, want, r.Client())
 	}
 }
 

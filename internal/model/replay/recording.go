@@ -211,24 +211,34 @@ func (r *Recording) CallsOfModel(name string) *Recording {
 	return of
 }
 
-// ClientName returns the name of a model with whose client an agent makes requests like the recorded ones,
-// such as openai/gpt-5 for chats. It is empty if the recording does not tell.
-func (r *Recording) ClientName() string {
+// RecordedClient is the client with which an agent makes requests like the recorded ones.
+type RecordedClient struct {
+	ModelName string // such as openai/gpt-5; "" if the recording does not tell
+	API       string // of the requests: messages, chat or responses
+
+	// HasCompletionLimit says that the limit of a reply is max_completion_tokens, its name in
+	// OpenAI's own chats.
+	HasCompletionLimit bool
+}
+
+// Client returns the client of the first recorded call.
+func (r *Recording) Client() RecordedClient {
 	if len(r.calls) == 0 {
-		return ""
+		return RecordedClient{}
 	}
 	first := r.calls[0]
+	start, end := findMember(first.key.raw, "max_completion_tokens")
+	client := RecordedClient{API: first.key.api, HasCompletionLimit: end > start}
 	id := findStringMember(first.key.raw, "model")
 	switch {
 	case first.isOfServer && first.key.api == apiMessages:
-		return model.PrefixAnthropic + id
+		client.ModelName = model.PrefixAnthropic + id
 	case first.isOfServer:
-		return model.PrefixOpenAI + id
+		client.ModelName = model.PrefixOpenAI + id
 	case strings.HasPrefix(id, model.PrefixAnthropic):
-		return strings.TrimSuffix(id, UnknownPriceSuffix)
-	default:
-		return ""
+		client.ModelName = strings.TrimSuffix(id, UnknownPriceSuffix)
 	}
+	return client
 }
 
 // UnknownPriceSuffix ends the recorded name of a model whose price is not known although that of a model
