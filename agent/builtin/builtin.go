@@ -62,6 +62,10 @@ type Config struct {
 	Name         string       // name of the agent in its system prompt; "" means Eva
 	Limits       Limits
 
+	// SystemText is text of the user that follows the strategy's own system prompt in every
+	// call; "" means none.
+	SystemText string
+
 	// IsBehindGateway says that calls of the model go through the server, which enforces the limits on cost and on
 	// wall-clock time.
 	IsBehindGateway bool

@@ -33,7 +33,7 @@ func (e *DeclinedError) Error() string { return e.Reason }
 type ModelCall struct {
 	*Conversation
 	System         []model.Block // does not change between calls, so that the API can cache it
-	VolatileSystem []model.Block // may change with every call; follows System
+	VolatileSystem []model.Block // may change with every call; follows System and Config.SystemText
 	Tools          []model.Tool
 	Compaction     Compaction // what may be dropped from a conversation that is too long
 
@@ -68,9 +68,17 @@ func (m *ModelCall) Reply(ctx context.Context) (*model.Response, error) {
 func (m *ModelCall) request() model.Request {
 	return model.Request{
 		Params: m.requestParams(),
-		System: slices.Concat(addCacheMarkerToLastBlock(m.System), m.VolatileSystem),
+		System: slices.Concat(addCacheMarkerToLastBlock(m.stableSystem()), m.VolatileSystem),
 		Tools:  addCacheMarkerToLastTool(m.Tools),
 	}
+}
+
+// stableSystem returns the part of the system prompt that does not change between calls.
+func (m *ModelCall) stableSystem() []model.Block {
+	if m.Config.SystemText == "" {
+		return m.System
+	}
+	return slices.Concat(m.System, []model.Block{model.Text(m.Config.SystemText)})
 }
 
 // requestParams returns the model settings of the next call. After a reply that was cut off,

@@ -129,6 +129,19 @@ func TestCO9_VolatileSystemPromptIsNotMarked(t *testing.T) {
 	require.Empty(t, req.Tools)
 }
 
+// The user's text for the system prompt is the last part of it that does not change.
+func TestCO9_SystemTextIsStable(t *testing.T) {
+	t.Parallel()
+	conversation := builtin.NewConversation(builtin.NewAgentCore(nil, builtin.Config{SystemText: "Be brief."}))
+	call := &builtin.ModelCall{Conversation: conversation, System: []model.Block{model.Text("rules")}, VolatileSystem: []model.Block{model.Text("tick 1")}}
+	marked := model.Text("Be brief.")
+	marked.Cache = true
+	for range 2 {
+		require.Equal(t, []model.Block{model.Text("rules"), marked, model.Text("tick 1")}, call.Request().System)
+	}
+	require.Len(t, call.System, 1)
+}
+
 // newModelRequest returns a request with these parts.
 func newModelRequest(system, volatile []model.Block, tools []model.Tool) model.Request {
 	conversation := builtin.NewConversation(builtin.NewAgentCore(nil, builtin.Config{}))

@@ -59,7 +59,7 @@ be made, 130 or 143 interrupted.`, check.DefaultAnswerTimeout),
 
 func (f *agentCheckFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	f.host.addSome(cmd, "model", "model-arg", "strategy", "name", "memory-dir", "skills-dir", "state-dir", "max-eval-iters",
+	f.host.addSome(cmd, "model", "model-arg", "strategy", "name", "system", "memory-dir", "skills-dir", "state-dir", "max-eval-iters",
 		"gateway", "agent-env", "ready", "frame-limit", "sandbox-agent", "agent-network", "agent-read", "agent-write", "agent-home")
 	f.host.agentSandbox.confineByDefault(flags)
 	flags.StringArrayVar(&f.check.Only, "only", nil, "`name` of a situation to try (repeatable; default: all)")

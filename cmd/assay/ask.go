@@ -28,7 +28,7 @@ func (f *askFlags) add(flags *pflag.FlagSet) {
 	memoryDir, model := all.Lookup("memory-dir"), all.Lookup("model")
 	memoryDir.DefValue, memoryDir.Usage = f.builtin.memoryDir, "`folder` with the five memory files"
 	model.DefValue, model.Usage = f.builtin.model, "`model`: anthropic/ID, openai/ID, script:FILE, or replay:FILE (recorded calls)"
-	for _, flag := range []*pflag.Flag{memoryDir, model, all.Lookup("name"), all.Lookup("model-arg"), all.Lookup("record")} {
+	for _, flag := range []*pflag.Flag{memoryDir, model, all.Lookup("name"), all.Lookup("system"), all.Lookup("model-arg"), all.Lookup("record")} {
 		flags.AddFlag(flag)
 	}
 }
@@ -60,6 +60,9 @@ func (p *cli) ask(ctx context.Context, f *askFlags, prompt string) error {
 	if strings.TrimSpace(prompt) == "" {
 		_, _ = fmt.Fprintln(p.stdout, "Usage: assay agent ask 'Your prompt here'")
 		return exit.FailedError()
+	}
+	if err := f.builtin.readSystemFile(); err != nil {
+		return exit.UsageError(err)
 	}
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
@@ -32,6 +35,9 @@ type builtinAgentFlags struct {
 	model, strategy, name          string
 	modelArgs                      []string
 	memoryDir, skillsDir, stateDir string
+	systemFile                     string // with text for the system prompt; "" means none
+	systemText                     string // what the file contained when it was read
+	systemCopy                     string // file with systemText for agents, so that all of a run have the same; "": there is none
 	maxEvalIters                   int
 	record                         string // file for recorded model calls; "" records none
 	isPriceUnknown                 bool   // behind the gateway: the price of the model is not that of its vendor
@@ -43,6 +49,7 @@ func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.modelArgs, "model-arg", nil, "model setting `KEY=VALUE`: max_tokens, temperature, thinking, reasoning_effort, base_url, idle_s; for openai/: api=responses or api=chat; for replay: match=strict or match=order (repeatable)")
 	flags.StringVar(&f.strategy, "strategy", "tools", "`strategy` of the built-in agent: "+strings.Join(strategyNames(), ", "))
 	flags.StringVar(&f.name, "name", "Eva", "`name` of the built-in agent")
+	flags.StringVar(&f.systemFile, "system", "", "`file` with text that follows the system prompt of the built-in agent, with any strategy")
 	flags.StringVar(&f.memoryDir, "memory-dir", "", "with --strategy tools: `folder` with the five memory files (default: no memory)")
 	flags.IntVar(&f.maxEvalIters, "max-eval-iters", 5, "with --strategy blocks: maximum `number` of feedback rounds")
 	flags.StringVar(&f.skillsDir, "skills-dir", "", "with --strategy ticks: `folder` with one folder for each skill (default: no skills)")
@@ -68,8 +75,12 @@ func (f *builtinAgentFlags) arguments() []string {
 		args = append(args, "--openai-api")
 	}
 	for _, flag := range f.pathFlags() {
-		if *flag.path != "" {
-			args = append(args, "--"+flag.name, *flag.path)
+		path := *flag.path
+		if flag.name == "system" {
+			path = cmp.Or(f.systemCopy, path)
+		}
+		if path != "" {
+			args = append(args, "--"+flag.name, path)
 		}
 	}
 	return args
@@ -83,6 +94,7 @@ type pathFlag struct {
 
 func (f *builtinAgentFlags) pathFlags() []pathFlag {
 	return []pathFlag{
+		{"system", &f.systemFile},
 		{"memory-dir", &f.memoryDir},
 		{"skills-dir", &f.skillsDir},
 		{"state-dir", &f.stateDir},
@@ -113,6 +125,10 @@ func (f *builtinAgentFlags) config(p *cli) (builtin.Config, error) {
 	if err := f.check(); err != nil {
 		return cfg, err
 	}
+	if err := f.readSystemFile(); err != nil {
+		return cfg, err
+	}
+	cfg.SystemText = f.systemText
 	options, params, err := p.modelSettings(f.model, f.modelArgs)
 	if err != nil {
 		return cfg, err
@@ -147,6 +163,34 @@ func (f *builtinAgentFlags) check() error {
 	}
 	if !slices.Contains(strategyNames(), f.strategy) {
 		return fmt.Errorf("unknown strategy %q: known are %s", f.strategy, strings.Join(strategyNames(), ", "))
+	}
+	return nil
+}
+
+// maxSystemFileBytes is the largest file of --system.
+const maxSystemFileBytes = 1 << 20
+
+// readSystemFile reads the file of --system, if there is one, at the first call. It fails if the file is no text.
+func (f *builtinAgentFlags) readSystemFile() error {
+	if f.systemFile == "" || f.systemText != "" {
+		return nil
+	}
+	file, err := os.Open(f.systemFile)
+	if err != nil {
+		return fmt.Errorf("--system: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxSystemFileBytes+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("--system: %w", err)
+	case len(text) > maxSystemFileBytes:
+		return fmt.Errorf("--system %s: the file is larger than %d bytes", f.systemFile, maxSystemFileBytes)
+	case !utf8.Valid(text):
+		return fmt.Errorf("--system %s: the file is no text in UTF-8", f.systemFile)
+	}
+	if f.systemText = strings.TrimSpace(string(text)); f.systemText == "" {
+		return fmt.Errorf("--system %s: the file is empty", f.systemFile)
 	}
 	return nil
 }

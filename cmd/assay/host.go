@@ -148,6 +148,9 @@ func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 	if err := os.Mkdir(h.agentsDir(), 0o700); err != nil {
 		return exit.BrokenError(err)
 	}
+	if err := h.copySystemText(); err != nil {
+		return exit.BrokenError(err)
+	}
 	h.resolveAgentProgram(ctx)
 	if h.sandboxes, err = h.prepareSandboxes(ctx); err != nil {
 		return err
@@ -156,6 +159,17 @@ func (h *kernelAndAgentHost) prepare(ctx context.Context) (err error) {
 		return exit.BrokenError(err)
 	}
 	return nil
+}
+
+// copySystemText writes the text of --system to a file for the agents, so that a change of the original file while
+// they work makes no difference between them.
+func (h *kernelAndAgentHost) copySystemText() error {
+	f := &h.flags.builtin
+	if f.systemText == "" {
+		return nil
+	}
+	f.systemCopy = h.agentOnlyPath("system")
+	return os.WriteFile(f.systemCopy, []byte(f.systemText), 0o600)
 }
 
 // checkFlags rejects invalid flags before anything is started.
@@ -167,6 +181,8 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 		}
 	}
 	switch f := h.flags; {
+	case f.builtin.systemFile != "" && f.agent != "builtin":
+		return fmt.Errorf("--system is for the built-in agent, not for --agent %s", f.agent)
 	case f.readyTimeout <= 0:
 		return fmt.Errorf("--ready %v: want a time of more than 0", f.readyTimeout)
 	case f.maxFrameBytes <= 0:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -319,9 +320,14 @@ func newRunFolder(dir, name string) string {
 // and password.
 func (f *runFlags) recordedFlags(paths []string, person string) map[string]any {
 	b := f.host.builtin
+	systemHash := ""
+	if b.systemText != "" {
+		systemHash = fmt.Sprintf("%x", sha256.Sum256([]byte(b.systemText)))
+	}
 	return map[string]any{
 		"paths": absolutePaths(paths), "agent": f.host.agent, "person": person, "model": b.model, "strategy": b.strategy, "name": b.name,
 		"model_args": withoutCredentials(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
+		"system": b.systemFile, "system_sha256": systemHash,
 		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.gateway.maxCalls,
 		"kernel": f.host.kernel, "network": f.host.sandbox.network, "agent_confined": !f.host.hasForeignAgent() || f.host.confinesAgent(), "jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.overrides(), "selection": f.selection,
