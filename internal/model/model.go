@@ -80,6 +80,14 @@ type Response struct {
 	Usage      Usage      `json:"usage"`
 }
 
+// IfAny returns the response, or nil if it says nothing.
+func (r *Response) IfAny() *Response {
+	if len(r.Content) == 0 && r.StopReason == "" && r.Usage == (Usage{}) {
+		return nil
+	}
+	return r
+}
+
 // StopReason says why a model's reply ended. Values that Assay does not know are passed
 // on.
 type StopReason string

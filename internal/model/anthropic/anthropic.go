@@ -114,7 +114,7 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 	reply := wire.NewMessagesReply(onDelta)
 	for !reply.IsComplete() && stream.Next() {
 		if err := reply.AddEvent([]byte(stream.Current().RawJSON())); err != nil {
-			return reply.Arrived(), convertStreamError(err)
+			return reply.Response().IfAny(), convertStreamError(err)
 		}
 	}
 	switch err := stream.Err(); {
@@ -123,9 +123,9 @@ func (a *Client) sendAndReadReply(ctx context.Context, body []byte, turn int, on
 		_, _ = io.Copy(io.Discard, answer.Body)
 		return reply.Response(), nil
 	case err != nil:
-		return reply.Arrived(), convertStreamError(err)
+		return reply.Response().IfAny(), convertStreamError(err)
 	default:
-		return reply.Arrived(), model.ErrCutStream
+		return reply.Response().IfAny(), model.ErrCutStream
 	}
 }
 

@@ -42,7 +42,7 @@ func (c *call) replyByClient(w *replyWriter, r *http.Request, m *Model) {
 	}
 	c.noteTraffic()
 	c.reply.IsComplete = true
-	if err := out.Finish(response); err != nil || r.Context().Err() != nil {
+	if err := out.Finish(response); err != nil {
 		c.giveUp()
 	}
 }

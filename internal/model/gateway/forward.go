@@ -220,6 +220,7 @@ func (c *call) passOn(w *replyWriter, r *http.Request, vendor Vendor, response *
 		c.reply.Error, c.reply.APIError = oneLine(refused.Error()), refused
 		c.reply.IsRefusedByVendor = model.IsTransient(refused)
 		c.reply.RetryAfter = endpoint.ParseRetryAfter(response.Header)
+	case reply.HasEnded && reply.Err == nil:
 	case writeErr != nil || r.Context().Err() != nil:
 		c.giveUp()
 	case reply.IsComplete:

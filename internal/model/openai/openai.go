@@ -142,9 +142,9 @@ func (c *Client) Complete(ctx context.Context, req model.Request, onDelta func(m
 		reply.Stop()
 		return reply.Response(), nil
 	case ctx.Err() != nil:
-		return reply.Arrived(), context.Cause(ctx)
+		return reply.Response().IfAny(), context.Cause(ctx)
 	default:
-		return reply.Arrived(), endpoint.FormatProviderError(providerName, err)
+		return reply.Response().IfAny(), endpoint.FormatProviderError(providerName, err)
 	}
 }
 

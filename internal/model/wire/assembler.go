@@ -87,14 +87,6 @@ func (a *assembler) response() *model.Response {
 	return &model.Response{Content: content, StopReason: a.stopReason, Usage: a.usage}
 }
 
-// Arrived returns what has come so far, or nil if nothing has.
-func (a *assembler) Arrived() *model.Response {
-	if len(a.blocks) == 0 && a.usage == (model.Usage{}) {
-		return nil
-	}
-	return a.response()
-}
-
 // tokenCount is a number of tokens in a reply. Decoding limits it as
 // [endpoint.ClampTokenCount] does, and makes 0 of what is not a number.
 type tokenCount int64

@@ -26,6 +26,10 @@ type Reply struct {
 	// JSON text.
 	IsComplete bool
 
+	// HasEnded is true if nothing that follows matters: the last event of a stream has come, or a whole JSON text.
+	// A chat may be complete before: its usage follows the finish_reason.
+	HasEnded bool
+
 	// Err says why no more is read of a response that is not a reply of the API: it is
 	// too long, no event stream nor JSON, or has a malformed event. It is not set for a
 	// reply that breaks off.
@@ -213,7 +217,7 @@ func (r *ReplyReader) HasContent() bool {
 // Reply returns what has been read so far. More may be written afterwards.
 func (r *ReplyReader) Reply() Reply {
 	r.readRest()
-	reply := Reply{Error: r.apiError, Err: r.err, IsComplete: r.isWhole || r.builder.IsDone() || r.builder.IsComplete()}
+	reply := Reply{Error: r.apiError, Err: r.err, HasEnded: r.isWhole || r.builder.IsDone(), IsComplete: r.isWhole || r.builder.IsDone() || r.builder.IsComplete()}
 	switch {
 	case r.isError():
 		reply.Error = DecodeError(r.api, r.status, r.body)
@@ -224,9 +228,7 @@ func (r *ReplyReader) Reply() Reply {
 	if reply.Error != nil { // a server may send a long text
 		_ = endpoint.FormatProviderError(r.api.Provider(), reply.Error)
 	}
-	if got := r.builder.Response(); len(got.Content) > 0 || got.StopReason != "" || got.Usage != (model.Usage{}) {
-		reply.Response = got
-	}
+	reply.Response = r.builder.Response().IfAny()
 	return reply
 }
 
