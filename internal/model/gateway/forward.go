@@ -273,12 +273,12 @@ func (c *call) copyPieces(w *replyWriter, body io.ReadCloser, reader io.Writer, 
 		n, err := body.Read(buffer)
 		if n > 0 {
 			c.noteTraffic()
-			_, _ = reader.Write(buffer[:n]) // never fails
 			if writeErr == nil {
 				if writeErr = w.send(filters.next(buffer[:n])); writeErr != nil {
 					defer time.AfterFunc(drainTimeout, stop).Stop()
 				}
 			}
+			_, _ = reader.Write(buffer[:n]) // never fails
 		}
 		if err != nil && writeErr == nil {
 			writeErr = w.send(filters.rest())
