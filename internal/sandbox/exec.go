@@ -146,7 +146,10 @@ func (p Plan) makeMounts() error {
 	if p.PIDControl == 0 {
 		return mountAll(p.Mounts)
 	}
-	hiding := slices.IndexFunc(append(slices.Clone(p.Mounts), Mount{Source: os.DevNull}), func(m Mount) bool { return m.Source != "" })
+	hiding := slices.IndexFunc(p.Mounts, func(m Mount) bool { return m.Source != "" })
+	if hiding < 0 {
+		hiding = len(p.Mounts)
+	}
 	if err := mountAll(p.Mounts[:hiding]); err != nil {
 		return err
 	}

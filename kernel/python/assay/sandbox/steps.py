@@ -73,7 +73,7 @@ def apply_plan(plan: Plan, has_pid_namespace: bool = False) -> None:
         _make_namespaces(plan["namespaces"])
     mounts: list[dict[str, Any]] = plan["mounts"] or []
     if has_pid_namespace:  # before those that hide files of /proc, after which Linux refuses it
-        first_hiding = [bool(mount["source"]) for mount in [*mounts, {"source": "/"}]].index(True)
+        first_hiding = next((i for i, mount in enumerate(mounts) if mount["source"]), len(mounts))
         mounts = [*mounts[:first_hiding], _PROC_MOUNT, *mounts[first_hiding:]]
     _set_up_mounts(plan["namespaces"], plan["writable"] or [], mounts)
     if plan["loopback"]:
