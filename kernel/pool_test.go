@@ -28,10 +28,11 @@ import (
 // start kernels from it.
 type testPool struct {
 	*kernel.Pool
-	t      *testing.T
-	sup    *subprocess.Supervisor
-	python *kernel.Python
-	log    *logBuffer
+	t       *testing.T
+	sup     *subprocess.Supervisor
+	python  *kernel.Python
+	log     *logBuffer
+	sandbox *sandbox.Template // of the kernels; nil: none
 }
 
 // logBuffer collects log lines. It is safe for concurrent use.
@@ -73,7 +74,7 @@ func startPool(t *testing.T, interpreter string, cfg kernel.PoolConfig) *testPoo
 // after the test.
 func (w *testPool) startKernel() *testKernel {
 	w.t.Helper()
-	return startKernelWithSupervisor(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool = w.Pool })
+	return startKernelWithSupervisor(w.t, w.sup, w.python, func(cfg *kernel.Config) { cfg.Pool, cfg.Sandbox = w.Pool, w.sandbox })
 }
 
 // poolParentPIDOf returns the process id of the pool's parent that forked k.
@@ -238,7 +239,12 @@ func awaitProcessGone(t *testing.T, pid int) {
 
 func TestPK16DeadParentIsReplaced(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4})
+	requireDeadParentIsReplaced(t, startPool(t, "python3", kernel.PoolConfig{MaxKernels: 4}))
+}
+
+// requireDeadParentIsReplaced kills the parent of w, which must have places for two kernels.
+func requireDeadParentIsReplaced(t *testing.T, w *testPool) {
+	t.Helper()
 	old := w.startKernel()
 	require.Empty(t, old.stdoutOfCode("x = 'kept'"))
 	require.NoError(t, syscall.Kill(poolParentPIDOf(old), syscall.SIGKILL))
@@ -248,7 +254,10 @@ func TestPK16DeadParentIsReplaced(t *testing.T) {
 	require.NotNil(t, next.ReadyMessage.Pool)
 	require.NotEqual(t, poolParentPIDOf(old), poolParentPIDOf(next))
 	require.Contains(t, w.log.String(), "another is started")
+	require.Empty(t, old.stdoutOfCode("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)"))
+	began := time.Now()
 	require.NoError(t, old.Stop(t.Context()))
+	require.Less(t, time.Since(began), subprocess.StopGrace, "it waits for nothing that only init can do")
 	awaitProcessGone(t, old.PID()) // init reaps it, some time later
 }
 
@@ -269,7 +278,12 @@ func TestPK16HangingParentIsReplaced(t *testing.T) {
 
 func TestPK16StoppedKernelsLeaveNoProcesses(t *testing.T) {
 	t.Parallel()
-	w := startPool(t, "python3", kernel.PoolConfig{MaxKernels: 20})
+	requireStoppedKernelsLeaveNoProcesses(t, startPool(t, "python3", kernel.PoolConfig{MaxKernels: 20}))
+}
+
+// requireStoppedKernelsLeaveNoProcesses starts and stops 24 kernels of w, which must have places for 20.
+func requireStoppedKernelsLeaveNoProcesses(t *testing.T, w *testPool) {
+	t.Helper()
 	var kernels [24]*testKernel
 	var all sync.WaitGroup
 	for i := range kernels {

@@ -31,7 +31,7 @@ type Ready struct {
 // it was handed out. If the parent was clean, Threads is 1 and all fields but ParentPID, Seed
 // and WorkingDir are empty.
 type PoolOrigin struct {
-	ParentPID       int      `json:"parent"`
+	ParentPID       int      `json:"parent"`      // as the server sees it, also if the kernel is in a PID namespace
 	Seed            *uint32  `json:"seed"`        // of numpy's global generator; nil: numpy is not loaded
 	Globals         []string `json:"globals"`     // names of global variables
 	WorkingDir      string   `json:"folder"`      // the current folder

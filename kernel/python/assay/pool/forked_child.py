@@ -29,12 +29,16 @@ _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREAD
 class ForkedChild:
     """A process that the warm parent has forked and that turns itself into a kernel."""
 
-    def __init__(self, request: dict[str, Any], files: list[int]) -> None:
-        """Stores a fork request of the server and the descriptors of the kernel's socket, stdout and stderr."""
+    def __init__(self, request: dict[str, Any], files: list[int], parent_pid: int) -> None:
+        """Stores a fork request of the server, the descriptors that came with it, and the id of the warm parent.
+
+        The kernel cannot ask for that id: in a PID namespace its parent has none.
+        """
         self._folder: str = request["folder"]
         self._environ: dict[str, str] = request["environ"]
         self._sandbox_plan: dict[str, Any] | None = request.get("fence")
         self._socket, self._out, self._err, *self._control = files
+        self._parent_pid = parent_pid
 
     @property
     def has_pid_namespace(self) -> bool:
@@ -64,7 +68,7 @@ class ForkedChild:
         self._set_up_process()
         kernel = Kernel(self._socket)
         origin = {
-            "parent": os.getppid(),
+            "parent": self._parent_pid,
             "seed": _reseed_numpy(),
             "globals": [name for name, _ in kernel.namespace.variables()],
             **_describe_inherited_state(self._socket, self._environ),

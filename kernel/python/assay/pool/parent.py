@@ -75,7 +75,7 @@ class WarmParent:
         """Handles one request and answers it. Returns a ForkedChild in a forked process, None in the parent."""
         try:
             if request["type"] == "fork":
-                return self._fork_kernel(ForkedChild(request, files))
+                return self._fork_kernel(ForkedChild(request, files, self._pid))
             self._reap_kernel(request["pid"])
         except OSError as error:
             self._send_message({"type": "failed", "error": str(error)})
