@@ -10,11 +10,13 @@ import json
 import os
 import platform
 import resource
+import socket
 import struct
 import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 from harness import IMPORT_ROOT
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 sys.path.insert(0, IMPORT_ROOT)
-from assay.sandbox.steps import _libc, apply_plan  # noqa: E402
+from assay.sandbox.steps import _libc, apply_plan, fork_into_pid_namespace  # noqa: E402
 
 EMPTY_PLAN: dict[str, Any] = {
     "namespaces": 0,
@@ -48,11 +50,20 @@ def run_sandboxed(action: Callable[[], Any], **steps: Any) -> Any:
 
     Returns the text of the error if the plan or the action fails.
     """
+
+    def confined() -> Any:
+        apply_plan({**EMPTY_PLAN, **steps})
+        return action()
+
+    return run_forked(confined)
+
+
+def run_forked(action: Callable[[], Any]) -> Any:
+    """Calls action in a forked process, and returns its result or the text of the error."""
     source, sink = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            apply_plan({**EMPTY_PLAN, **steps})
             result = action()
         except BaseException as error:
             result = f"{type(error).__name__}: {error}"
@@ -156,8 +167,6 @@ class TestSandboxSteps(unittest.TestCase):
         spaces = NEW_MOUNTS | NEW_NETWORK | (NEW_USERS if os.geteuid() else 0)
 
         def observe() -> list[Any]:
-            import socket
-
             with socket.create_server(("127.0.0.1", 0)) as server:
                 socket.create_connection(server.getsockname()).close()
             return [os.getuid(), os.listdir("/dev/shm"), socket.if_nameindex()]
@@ -171,6 +180,32 @@ class TestSandboxSteps(unittest.TestCase):
         nowhere = [{"source": "", "type": "tmpfs", "target": "/no/such/folder", "data": "", "read_only": True, "kept": None}]
         result = run_sandboxed(observe, namespaces=spaces, mounts=nowhere)
         self.assertIn("FileNotFoundError: [Errno 2] mount /no/such/folder", result)
+
+    def test_a_pid_namespace_without_a_program_leaves_no_process(self) -> None:
+        spaces = NEW_MOUNTS | (NEW_USERS if os.geteuid() else 0)
+        forks = [os.fork]  # that succeed
+
+        def fork() -> int:
+            if not forks:
+                raise OSError(11, "no more processes")
+            return forks.pop()()
+
+        def enter() -> str:
+            control, server = socket.socketpair()
+            with control, server, unittest.mock.patch("os.fork", fork):
+                try:
+                    fork_into_pid_namespace(spaces, control.fileno())
+                except OSError as error:
+                    refusal = str(error)
+                try:
+                    return f"process {os.waitpid(-1, os.WNOHANG)} is left"
+                except ChildProcessError:
+                    return refusal
+
+        result = run_forked(enter)
+        if "make namespaces" in result:
+            self.skipTest(result)
+        self.assertEqual(result, "[Errno 11] no more processes")
 
     def test_a_process_with_threads_is_not_sandboxed(self) -> None:
         def start() -> None:

@@ -107,7 +107,12 @@ def fork_into_pid_namespace(namespaces: int, control: int) -> tuple[int, int]:
             _be_first_process(control)
         finally:
             os._exit(0)
-    program = os.fork()
+    try:
+        program = os.fork()
+    except OSError:
+        os.kill(first, signal.SIGKILL)
+        os.waitpid(first, 0)
+        raise
     return (first, program) if program else (0, 0)
 
 
