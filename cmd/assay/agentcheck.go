@@ -62,6 +62,7 @@ func (f *agentCheckFlags) add(cmd *cobra.Command) {
 	f.host.addSome(cmd, "model", "model-arg", "strategy", "name", "system", "memory-dir", "skills-dir", "state-dir", "max-eval-iters",
 		"gateway", "agent-env", "ready", "frame-limit", "sandbox-agent", "agent-network", "agent-read", "agent-write", "agent-home")
 	f.host.agentSandbox.confineByDefault(flags)
+	f.host.isKernelPlayed = true
 	flags.StringArrayVar(&f.check.Only, "only", nil, "`name` of a situation to try (repeatable; default: all)")
 	flags.DurationVar(&f.check.QueryTimeout, "wall", check.DefaultQueryTimeout, "`duration` that the agent may take for a query")
 	flags.IntVarP(&f.check.Jobs, "jobs", "j", check.DefaultJobs, "`number` of situations at once")
@@ -102,10 +103,18 @@ func (f *agentCheckFlags) validate() error {
 			return fmt.Errorf("--only %s: there is no such situation: %s", name, hint)
 		}
 	}
-	if f.check.QueryTimeout <= 0 || f.check.Jobs < 1 {
-		return fmt.Errorf("--wall %v, -j %d: want a time of more than 0, and at least 1", f.check.QueryTimeout, f.check.Jobs)
+	switch {
+	case f.host.agent == agentFlagHuman:
+		return errors.New("a person speaks no protocol: want the command of an agent")
+	case f.host.agent == agentFlagMCP:
+		return errors.New("mcp waits for clients that connect by themselves, and none connects to a check: want 'mcp: COMMAND'")
+	case f.check.QueryTimeout <= 0:
+		return fmt.Errorf("--wall %v: want a time of more than 0", f.check.QueryTimeout)
+	case f.check.Jobs < 1:
+		return fmt.Errorf("-j %d: want at least 1", f.check.Jobs)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // run makes the check and prints its findings and its summary.

@@ -42,6 +42,7 @@ type builtinAgentFlags struct {
 	record                         string // file for recorded model calls; "" records none
 	isPriceUnknown                 bool   // behind the gateway: the price of the model is not that of its vendor
 	isOpenAI                       bool   // behind the gateway: the API is OpenAI's own
+	flags                          *pflag.FlagSet
 }
 
 func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
@@ -60,6 +61,7 @@ func (f *builtinAgentFlags) add(flags *pflag.FlagSet) {
 	for _, name := range []string{"price-unknown", "openai-api"} {
 		_ = flags.MarkHidden(name) // the server sets it; the flag exists
 	}
+	f.flags = flags
 }
 
 // arguments returns the flags as arguments for the agent's process.

@@ -51,7 +51,8 @@ func (c choiceFlag) String() string {
 // Set makes text the flag's value. It fails if text is not one of the words.
 func (c choiceFlag) Set(text string) error {
 	if !slices.Contains(c.words, text) {
-		return fmt.Errorf("want %s", strings.Join(c.words, ", "))
+		last := len(c.words) - 1
+		return fmt.Errorf("want %s or %s", strings.Join(c.words[:last], ", "), c.words[last])
 	}
 	*c.value = text
 	return nil

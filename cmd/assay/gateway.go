@@ -37,7 +37,7 @@ func (f *gatewayFlags) check() error {
 	case f.maxCalls < 0:
 		return fmt.Errorf("--max-model-calls %d: want at least 1, or 0 for no limit", f.maxCalls)
 	case f.maxCalls > 0 && f.mode == "off":
-		return errors.New("--max-model-calls is enforced by the gateway, which is off")
+		return errors.New("--max-model-calls is enforced by the gateway, which is off: leave out --gateway off or --max-model-calls")
 	}
 	return nil
 }

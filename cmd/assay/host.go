@@ -7,12 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/mattn/go-shellwords"
 	"github.com/spf13/cobra"
 
 	"assay/agent"
@@ -34,6 +32,7 @@ type kernelAndAgentFlags struct {
 	agentEnv       []string
 	builtin        builtinAgentFlags
 	kernel, python string
+	isKernelPlayed bool // no kernel is started
 	sandboxRoot    string
 	readyTimeout   time.Duration
 	maxFrameBytes  int64
@@ -175,7 +174,7 @@ func (h *kernelAndAgentHost) copySystemText() error {
 // checkFlags rejects invalid flags before anything is started.
 func (h *kernelAndAgentHost) checkFlags() (err error) {
 	isForeign := h.flags.hasForeignAgent()
-	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(), h.flags.agentSandbox.check(isForeign, h.flags.sandbox.isOn), h.flags.pool.check(h.flags.kernel), h.flags.gateway.check(), h.flags.checkModelCalls()} {
+	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(), h.flags.agentSandbox.check(isForeign, h.flags.sandbox.isOn), h.flags.pool.check(h.flags.kernel), h.flags.gateway.check(), h.flags.checkModelCalls(), h.flags.checkBuiltinOnlyFlags()} {
 		if err != nil {
 			return err
 		}
@@ -203,56 +202,6 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 		h.gateway, err = h.newModelGateway()
 	}
 	return err
-}
-
-// checkAgent rejects an invalid --agent that speaks neither MCP nor ACP.
-func (h *kernelAndAgentHost) checkAgent() (err error) {
-	switch h.flags.agent {
-	case "oracle", "noop", agentFlagHuman:
-		return nil
-	case "builtin":
-		err = h.checkBuiltinAgent(&h.flags.builtin)
-	default:
-		h.agentCommand, err = parseCommandLine("--agent", h.flags.agent, "builtin, oracle, noop, human, mcp")
-	}
-	return err
-}
-
-// hasForeignAgent reports whether the agent is a program that does not come with Assay, and is started
-// by it.
-func (f *kernelAndAgentFlags) hasForeignAgent() bool {
-	return !slices.Contains([]string{"builtin", "oracle", "noop", agentFlagHuman, agentFlagMCP}, f.agent)
-}
-
-// parseCommandLine splits a command line as a shell does. It makes the paths of the program
-// and of existing files absolute, and fails if the program does not exist. Errors name
-// the flag, and keywords, the other values that it takes; "" means none.
-func parseCommandLine(flag, line, keywords string) ([]string, error) {
-	words, err := shellwords.Parse(line)
-	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", flag, line, err)
-	}
-	if len(words) == 0 {
-		return nil, fmt.Errorf("%s is empty", flag)
-	}
-	path, err := lookPath(words[0])
-	if err != nil && keywords != "" {
-		err = fmt.Errorf("want %s, or a command: %w", keywords, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s %q: %w", flag, line, err)
-	}
-	words[0] = path
-	for i, word := range words[1:] {
-		// The child works in its sandbox: it would not find a file with a relative path,
-		// as in 'python3 my_agent.py'.
-		if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
-			if words[i+1], err = filepath.Abs(word); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return words, nil
 }
 
 // agentConfig returns the configuration of a session's agent. solution is the file that

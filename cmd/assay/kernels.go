@@ -31,11 +31,12 @@ type selectedKernel struct {
 	needsLoopback    bool // its processes talk to each other over the network
 }
 
-// findKernel checks that the kernel of the flags can be started.
+// findKernel checks that the kernel of the flags can be started, unless the kernel is played.
 func (h *kernelAndAgentHost) findKernel(ctx context.Context) (err error) {
 	name := h.flags.kernel
 	k := &h.kernel
 	switch spec, isJupyter := strings.CutPrefix(name, kernelJupyter); {
+	case h.flags.isKernelPlayed:
 	case name == kernelPython:
 		k.python, err = kernel.ResolvePython(ctx, h.flags.python, h.supervisor.TempDir())
 	case name == kernelElisp:

@@ -144,17 +144,21 @@ func requireKnownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
+	return fmt.Errorf("unknown command %q: %s", args[0], suggest("", lint.NearestWord(args[0], subcommandNames(cmd)), cmd))
+}
+
+// subcommandNames returns the names of the subcommands of cmd that are not hidden.
+func subcommandNames(cmd *cobra.Command) (names []string) {
 	for _, sub := range cmd.Commands() {
 		if !sub.Hidden {
 			names = append(names, sub.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q: %s", args[0], suggest("", lint.NearestWord(args[0], names), cmd))
+	return names
 }
 
 // explainArgsErrors makes the subcommands of cmd, at every level, answer a wrong number of
-// arguments with their usage.
+// arguments with their usage, and a misspelt subcommand with its name.
 func explainArgsErrors(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		explainArgsErrors(sub)
@@ -163,6 +167,11 @@ func explainArgsErrors(cmd *cobra.Command) {
 			continue
 		}
 		sub.Args = func(cmd *cobra.Command, args []string) error {
+			if cmd.HasSubCommands() && len(args) > 0 {
+				if near := lint.NearestWord(args[0], subcommandNames(cmd)); near != "" {
+					return fmt.Errorf("unknown command %q: %s", args[0], suggest("", near, cmd))
+				}
+			}
 			if check(cmd, args) == nil {
 				return nil
 			}

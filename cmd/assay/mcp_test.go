@@ -302,7 +302,7 @@ func TestMCP_Outcomes(t *testing.T) {
 		})
 	}
 	for _, tc := range [][2]string{
-		{"mcp:", "--agent mcp: is empty"},
+		{"mcp:", "--agent mcp: want a command, such as 'mcp: claude -p --mcp-config .mcp.json', or mcp alone"},
 		{"mcp: no-such-program", `--agent mcp: "no-such-program"`},
 	} {
 		cmd := exec.CommandContext(t.Context(), "assay", "run", file, "--agent", tc[0])

@@ -154,19 +154,3 @@ func configureReplay(cfg *builtin.Config, clock func() time.Time) {
 		return nil
 	}
 }
-
-// checkModelCalls rejects --record for agents whose calls of models this process does not see.
-func (f *kernelAndAgentFlags) checkModelCalls() error {
-	switch {
-	case f.builtin.record == "" || f.agent == "builtin":
-		return nil
-	case f.agent == "oracle" || f.agent == "noop":
-		return fmt.Errorf("--record: the agent %s calls no model", f.agent)
-	case f.agent == agentFlagMCP:
-		return errors.New("--record: the calls of an external MCP client do not go through Assay")
-	case f.gateway.mode == "off":
-		return errors.New("--record: with --gateway off only the built-in agent records its calls")
-	default:
-		return f.builtin.checkRecordFlag()
-	}
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -16,42 +15,6 @@ import (
 	"assay/cmd/assay/internal/exit"
 	"assay/internal/protocol"
 )
-
-// Protocols of --agent 'PROTOCOL: COMMAND'. mcp alone is an agent that is controlled by MCP clients that
-// connect by themselves.
-const (
-	agentFlagMCP = "mcp"
-	agentFlagACP = "acp"
-)
-
-// agentProtocol returns the protocol that --agent names, "" for any other agent, and the command line
-// behind it.
-func (f *kernelAndAgentFlags) agentProtocol() (name, line string) {
-	for _, name := range []string{agentFlagMCP, agentFlagACP} {
-		if f.agent == name {
-			return name, ""
-		}
-		if line, ok := strings.CutPrefix(f.agent, name+":"); ok {
-			return name, line
-		}
-	}
-	return "", ""
-}
-
-// parseProtocolAgent sets agentCommand to the parsed command line of --agent 'PROTOCOL: COMMAND', or
-// leaves it empty for --agent mcp, which has none. It fails if line cannot be parsed or if its program
-// does not exist.
-func (h *kernelAndAgentHost) parseProtocolAgent(name, line string) (err error) {
-	if h.flags.agent == agentFlagMCP {
-		return nil
-	}
-	keywords := ""
-	if name == agentFlagMCP {
-		keywords = "mcp alone"
-	}
-	h.agentCommand, err = parseCommandLine("--agent "+name+":", strings.TrimSpace(line), keywords)
-	return err
-}
 
 // protocolAgentCommand returns the command that starts the agent of --agent 'PROTOCOL: COMMAND'.
 func (h *kernelAndAgentHost) protocolAgentCommand(name string) []string {
