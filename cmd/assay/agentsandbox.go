@@ -103,6 +103,18 @@ func (h *kernelAndAgentHost) agentNetwork() sandbox.Network {
 	}
 }
 
+// recordedAgentNetwork returns the network of the agent for run.json; "" for one that comes with Assay.
+func (h *kernelAndAgentHost) recordedAgentNetwork() sandbox.Network {
+	switch {
+	case !h.flags.hasForeignAgent():
+		return ""
+	case !h.flags.confinesAgent():
+		return sandbox.NetworkOn
+	default:
+		return h.agentNetwork()
+	}
+}
+
 // resolveAgentProgram replaces a version manager's shim of Python in a confined agent's command by the interpreter,
 // and adds the folders that the environment names for Python's libraries to what the agent may read. Nothing of the
 // agent is executed, because that would not be in its sandbox: a shim is only called if it is what PATH finds.

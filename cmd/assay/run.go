@@ -160,7 +160,7 @@ func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags,
 	if err != nil {
 		return none, err
 	}
-	folder, err := runs.Create(f.out, runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths, h.person), Host: h.machineInfo()}, p.redactor)
+	folder, err := runs.Create(f.out, runs.Info{Started: time.Now().UTC(), Config: f.recordedFlags(paths, h), Host: h.machineInfo()}, p.redactor)
 	if errors.Is(err, runs.ErrExists) {
 		return none, exit.UsageError(err)
 	} else if err != nil {
@@ -318,18 +318,19 @@ func newRunFolder(dir, name string) string {
 // recordedFlags returns what run.json records of the command line: the flags that matter for the
 // results, by name, and the paths, made absolute. URLs in the model's arguments lose their user
 // and password.
-func (f *runFlags) recordedFlags(paths []string, person string) map[string]any {
+func (f *runFlags) recordedFlags(paths []string, h *kernelAndAgentHost) map[string]any {
 	b := f.host.builtin
 	systemHash := ""
 	if b.systemText != "" {
 		systemHash = fmt.Sprintf("%x", sha256.Sum256([]byte(b.systemText)))
 	}
 	return map[string]any{
-		"paths": absolutePaths(paths), "agent": f.host.agent, "person": person, "model": b.model, "strategy": b.strategy, "name": b.name,
+		"paths": absolutePaths(paths), "agent": f.host.agent, "person": h.person, "model": b.model, "strategy": b.strategy, "name": b.name,
 		"model_args": withoutCredentials(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
 		"system": b.systemFile, "system_sha256": systemHash,
-		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "max_model_calls": f.host.gateway.maxCalls,
-		"kernel": f.host.kernel, "network": f.host.sandbox.network, "agent_confined": !f.host.hasForeignAgent() || f.host.confinesAgent(), "jobs": f.jobs, "epochs": f.epochs,
+		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "gateway": f.host.gateway.mode, "max_model_calls": f.host.gateway.maxCalls,
+		"kernel": f.host.kernel, "network": f.host.sandbox.network, "agent_confined": !f.host.hasForeignAgent() || f.host.confinesAgent(), "agent_network": h.recordedAgentNetwork(),
+		"jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.overrides(), "selection": f.selection,
 	}
 }
