@@ -93,11 +93,11 @@ func limitsForAgent(overrides runs.Limits) json.RawMessage {
 	return raw
 }
 
-// modelWithUnknownPrice returns the model of the built-in agent if a flag or a case limits
-// the cost and the price of the model is not known; otherwise "".
+// modelWithUnknownPrice returns the model of --model if a flag or a case limits the cost and the price of the model is
+// not known; otherwise "".
 func (f *kernelAndAgentFlags) modelWithUnknownPrice(p *cli, cases []testcases.Case) string {
 	isLimited := f.limits.cost > 0 || slices.ContainsFunc(cases, func(c testcases.Case) bool { return c.Limits.CostUSD > 0 })
-	if !isLimited || f.agent != "builtin" || f.builtin.isPriceKnown(p) {
+	if !isLimited || f.builtin.model == "" || f.builtin.isPriceKnown(p) {
 		return ""
 	}
 	return f.builtin.model

@@ -7,6 +7,7 @@ MODEL and ANTHROPIC_BASE_URL choose another model and another server.
 import asyncio
 import json
 import os
+import urllib.error
 import urllib.request
 
 from assay_agent import connect
@@ -27,12 +28,15 @@ TOOLS = [
 
 
 def call_model(messages):
-    """Call the Messages API and return its reply; raises if it refuses."""
+    """Call the Messages API and return its reply; raises what it says if it refuses."""
     body = {"model": os.environ.get("MODEL", "claude-sonnet-4-5"), "max_tokens": 4096, "tools": TOOLS, "messages": messages}
     url = os.environ.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com") + "/v1/messages"
     headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01", "content-type": "application/json"}
-    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=300) as reply:
-        return json.load(reply)
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers), timeout=300) as reply:
+            return json.load(reply)
+    except urllib.error.HTTPError as error:
+        raise RuntimeError(f"{error}: {error.read().decode(errors='replace')}") from None
 
 
 async def answer_query(agent, query):

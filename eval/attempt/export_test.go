@@ -68,6 +68,14 @@ func (w Watcher) Usage() runs.Usage { return w.usage() }
 // models.
 func (w Watcher) ModelWaitTime() time.Duration { return w.waitedUntil(time.Now()) }
 
+// DescribeModelFailure returns what is appended to the detail of an agent's error about its calls of models.
+func (w Watcher) DescribeModelFailure(detail string) string {
+	return w.modelCalls.problems.describeFailure(detail)
+}
+
+// DescribeUnenforcedCost returns why the limit on cost was not enforced.
+func (w Watcher) DescribeUnenforcedCost() string { return w.describeUnenforcedCost() }
+
 // ReadEntriesDuring calls work and counts the trace entries that are appended while it runs.
 func (w Watcher) ReadEntriesDuring(work func()) { w.readEntriesDuring(work, w.countEntry) }
 

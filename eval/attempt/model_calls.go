@@ -32,6 +32,7 @@ type modelCalls struct {
 	isRefused      bool // the last call was refused for now: the next one repeats it
 	usage          runs.Usage
 	isPriceUnknown bool // the price of a call is not known
+	problems       modelProblems
 }
 
 // readModelEntry processes a trace entry about a call of a model. It returns a limit verdict if the call
@@ -47,6 +48,8 @@ func (w *completionWatcher) readModelEntry(e *trace.Entry) *watcherVerdict {
 		w.readModelSilence(e)
 	case calllog.TypeReply:
 		return w.readModelReply(e)
+	case calllog.TypeRejected:
+		w.modelCalls.problems.addRejection(e, w.modelCalls.usage.ModelCalls > 0)
 	}
 	return nil
 }
@@ -96,6 +99,7 @@ func (w *completionWatcher) readModelReply(e *trace.Entry) *watcherVerdict {
 	m := &w.modelCalls
 	m.time.end(reply.Call, reply.IsComplete, e.WallTime)
 	m.countUsage(reply)
+	m.problems.addReply(reply)
 	if m.isRefused = reply.IsRefusedByVendor; m.isRefused {
 		delay := time.Duration(reply.RetryAfterMS) * time.Millisecond
 		if delay == 0 {

@@ -93,7 +93,11 @@ func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 	case v.isTimeLimit:
 		v.detail = a.withFolder(v.detail + "; " + a.watcher.describeEnd(time.Now()))
 	case v.outcome == runs.OutcomeAgentExit, v.outcome == runs.OutcomeAgentError:
-		v.detail = a.withFolder(v.detail)
+		v.detail = a.withFolder(v.detail + a.watcher.modelCalls.problems.describeFailure(v.detail))
+	}
+	if unenforced := a.watcher.describeUnenforcedCost(); unenforced != "" {
+		a.log.Info("a limit was not enforced", "reason", unenforced)
+		v.detail = strings.TrimPrefix(v.detail+"; "+unenforced, "; ")
 	}
 	if unreadable := a.watcher.agentReports.unreadable; unreadable != "" && v.outcome != runs.OutcomeCompleted {
 		v.detail = strings.TrimPrefix(v.detail+"; a message of the agent could not be read: "+unreadable, "; ")
