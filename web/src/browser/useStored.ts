@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useCallback, useState } from "react";
 
 /** Prefix of the keys in the browser's local storage. */
 const keyPrefix = "assay.console.";
@@ -9,14 +9,17 @@ const keyPrefix = "assay.console.";
  */
 export function useStored<T>(name: string, first: T, isValid: (value: unknown) => value is T): [T, (value: T) => void] {
   const [value, setValue] = useState(() => readStoredState(name, first, isValid));
-  const store = (next: T) => {
-    setValue(next);
-    try {
-      localStorage.setItem(keyPrefix + name, JSON.stringify(next));
-    } catch {
-      // Storage is full or forbidden: the page does without.
-    }
-  };
+  const store = useCallback(
+    (next: T) => {
+      setValue(next);
+      try {
+        localStorage.setItem(keyPrefix + name, JSON.stringify(next));
+      } catch {
+        // Storage is full or forbidden: the page does without.
+      }
+    },
+    [name],
+  );
   return [value, store];
 }
 

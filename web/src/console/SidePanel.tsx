@@ -1,7 +1,6 @@
 import X from "lucide-react/icons/x";
 import { type ReactNode, Suspense, useState } from "react";
 import type { Config } from "../api/config";
-import { useStored } from "../browser/useStored";
 import { IconButton } from "../ui/Button";
 import { lazyPart } from "../ui/lazyPart";
 import { Tabs } from "../ui/Tabs";
@@ -13,7 +12,7 @@ const AgentPanel = lazyPart(async () => (await import("../agentPanel/AgentPanel"
 const Variables = lazyPart(async () => (await import("../variables/Variables")).Variables);
 const ReactiveGraph = lazyPart(async () => (await import("../variables/ReactiveGraph")).default);
 
-type TabId = "agent" | "variables" | "graph";
+export type TabId = "agent" | "variables" | "graph";
 
 const sidePanelTabs: readonly { id: TabId; label: string }[] = [
   { id: "agent", label: "Agent" },
@@ -23,7 +22,7 @@ const sidePanelTabs: readonly { id: TabId; label: string }[] = [
 
 const tabsOfPerson = sidePanelTabs.map((tab) => (tab.id === "agent" ? { ...tab, label: "Task" } : tab));
 
-const isTabId = (value: unknown): value is TabId => sidePanelTabs.some(({ id }) => id === value);
+export const isTabId = (value: unknown): value is TabId => sidePanelTabs.some(({ id }) => id === value);
 
 interface Props {
   session: string;
@@ -32,6 +31,8 @@ interface Props {
   refusalReason: string;
   commandProblem: string | null;
   config: Config;
+  tab: TabId;
+  onTab: (tab: TabId) => void;
   /** Shown in place of the agent's panel; null: the agent's panel is shown. */
   personPanel: ReactNode;
   /** Closes the panel; null: there is no close button, because the panel is beside the notebook. */
@@ -42,14 +43,10 @@ interface Props {
  * Renders the tabs of the side panel: agent, variables, graph. The agent's tab stays mounted when another
  * is shown, because it may hold an unfinished prompt.
  */
-export function SidePanel({ session, connected, refusalReason, commandProblem, config, personPanel, onClose }: Props) {
-  const [tab, setTab] = useStored<TabId>("tab", "agent", isTabId);
-  const [seen, setSeen] = useState<ReadonlySet<TabId>>(new Set([tab]));
-  const show = (id: string) => {
-    if (!isTabId(id)) return;
-    setTab(id);
-    setSeen(new Set([...seen, id]));
-  };
+export function SidePanel(props: Props) {
+  const { session, connected, refusalReason, commandProblem, config, tab, onTab, personPanel, onClose } = props;
+  const [seen, setSeen] = useState<ReadonlySet<TabId>>(new Set());
+  if (!seen.has(tab)) setSeen(new Set([...seen, tab]));
   return (
     <div className={styles.panel}>
       {onClose !== null && (
@@ -57,7 +54,12 @@ export function SidePanel({ session, connected, refusalReason, commandProblem, c
           <X />
         </IconButton>
       )}
-      <Tabs label="Panel" tabs={personPanel === null ? sidePanelTabs : tabsOfPerson} current={tab} onChange={show}>
+      <Tabs
+        label="Panel"
+        tabs={personPanel === null ? sidePanelTabs : tabsOfPerson}
+        current={tab}
+        onChange={(id) => isTabId(id) && onTab(id)}
+      >
         <div className={styles.part} hidden={tab !== "agent"}>
           <LoadedTabContent name="The agent's panel">
             {personPanel ?? (

@@ -89,9 +89,9 @@ function renderWorkbench(
     dismiss: vi.fn(),
     ...more,
   };
-  const page = (state: SessionSnapshot) => (
+  const page = (state: SessionSnapshot, parts = person) => (
     <StoreProvider value={store}>
-      <Workbench live={state} session="default" person={person} />
+      <Workbench live={state} session="default" person={parts} />
     </StoreProvider>
   );
   const { rerender } = render(page(live));
@@ -104,6 +104,7 @@ function renderWorkbench(
     live,
     tell,
     change: (next: Partial<SessionSnapshot>) => rerender(page({ ...live, ...next })),
+    changePerson: (parts: PersonParts) => rerender(page(live, parts)),
   };
 }
 
@@ -484,4 +485,30 @@ test.each([true, false])("a person's parts replace those of an agent (wide windo
   fireEvent.click(screen.getAllByRole("button", { name: "Close the panel" })[0] as HTMLElement);
   fireEvent.click(getButton("Task and answer"));
   expect(screen.queryByRole("button", { name: "Task and answer" })).toBeNull();
+});
+
+test("the task is shown when the work begins and by the bar's button, whatever tab was shown last", async () => {
+  localStorage.setItem("assay.console.tab", '"variables"');
+  const person = (isPanelFirst: boolean): PersonParts => ({
+    standsStill: null,
+    cover: null,
+    panel: <p>the task</p>,
+    isPanelFirst,
+    bar: (onOpen) => (
+      <button type="button" onClick={onOpen}>
+        Task and answer
+      </button>
+    ),
+  });
+  const { changePerson } = renderWorkbench({}, fakeCommands(), person(false));
+  const selectedTab = () => screen.getByRole("tab", { selected: true }).textContent;
+  expect(selectedTab()).toBe("Variables");
+  changePerson(person(true));
+  expect(selectedTab()).toBe("Task");
+  fireEvent.click(screen.getByRole("tab", { name: "Variables" }));
+  expect(await screen.findByText("the variables")).toBeTruthy();
+  fireEvent.click(screen.getAllByRole("button", { name: "Close the panel" })[0] as HTMLElement);
+  fireEvent.click(getButton("Task and answer"));
+  expect(selectedTab()).toBe("Task");
+  expect(localStorage.getItem("assay.console.tab")).toBe('"agent"');
 });

@@ -14,7 +14,7 @@ import { OwnerBar } from "./OwnerBar";
 import { PanelFrame } from "./PanelFrame";
 import { SectionErrorBoundary } from "./SectionErrorBoundary";
 import { SessionNotebook } from "./SessionNotebook";
-import { SidePanel } from "./SidePanel";
+import { isTabId, SidePanel, type TabId } from "./SidePanel";
 import { SilentKernelBar } from "./SilentKernelBar";
 import { TopBar } from "./TopBar";
 import { useConsoleCommands } from "./useConsoleCommands";
@@ -33,9 +33,9 @@ export interface PersonParts {
   cover: ReactNode;
   /** Shown in place of the agent's panel. */
   panel: ReactNode;
-  /** Whether the panel is what to look at first: a narrow window then opens it. */
+  /** Whether the panel's first tab is what to look at first: it is then selected, and a narrow window opens the panel. */
   isPanelFirst: boolean;
-  /** Shown above the notebook while the panel is closed. */
+  /** Shown above the notebook while the panel is closed; openPanel shows its first tab. */
   bar: (openPanel: () => void) => ReactNode;
 }
 
@@ -52,6 +52,7 @@ export function Workbench({ live, session, person = null }: Props) {
   const sheet = useMedia(narrowWindowQuery);
   const [beside, setBeside] = useStored("panel", true, isBoolean);
   const [over, setOver] = useState(false);
+  const [tab, setTab] = useStored<TabId>("tab", "agent", isTabId);
   const [flow, setFlow] = useStored("flow", false, isBoolean);
   const source = useMemo(() => traceSourceOfSession(session), [session]);
   const own = usePageNotices(live);
@@ -62,7 +63,14 @@ export function Workbench({ live, session, person = null }: Props) {
   const commands = useConsoleCommands(live, noteStopRequest);
   const standsStill = person?.standsStill ?? null;
   const isPanelFirst = person?.isPanelFirst ?? false;
-  useEffect(() => setOver(isPanelFirst), [isPanelFirst]);
+  useEffect(() => {
+    setOver(isPanelFirst);
+    if (isPanelFirst) setTab("agent");
+  }, [isPanelFirst, setTab]);
+  const openFirstTab = () => {
+    setTab("agent");
+    setOpen(true);
+  };
   useTabTitle(session, live.connection.state, person !== null);
   return (
     <CommandsProvider value={standsStill === null ? commands : null}>
@@ -84,7 +92,7 @@ export function Workbench({ live, session, person = null }: Props) {
         <OwnerBar live={live} />
         <KernelReplacedBar pid={live.kernelPid} />
         {isSilent && <SilentKernelBar commandProblem={refusal} />}
-        {!open && person?.bar(() => setOpen(true))}
+        {!open && person?.bar(openFirstTab)}
         <div className={styles.middle}>
           <main className={styles.notebook}>
             <SectionErrorBoundary name="The notebook">
@@ -98,6 +106,8 @@ export function Workbench({ live, session, person = null }: Props) {
               refusalReason={finalRefusalReason(live)}
               commandProblem={refusal}
               config={config}
+              tab={tab}
+              onTab={setTab}
               personPanel={person?.panel ?? null}
               onClose={sheet ? () => setOver(false) : null}
             />

@@ -5,6 +5,7 @@ import { AttemptTimeLeft } from "../agentPanel/CaseView";
 import { CollapsibleVerdict } from "../agentPanel/CollapsibleVerdict";
 import { LongText } from "../agentPanel/LongText";
 import { ProcessLog } from "../agentPanel/log/ProcessLog";
+import { useSelect } from "../store/store";
 import { oneLine } from "../text/displayText";
 import { Button } from "../ui/Button";
 import { AnswerForm } from "./AnswerForm";
@@ -37,13 +38,27 @@ export function PersonPanel({ session, work, refused, refusal, canAttachCases }:
               Your work on this case has ended. It is being graded…
             </p>
           ) : (
-            <AnswerForm key={attemptKey(attempt)} session={session} attempt={attempt} refusal={refusal} />
+            <>
+              <LastRefusal />
+              <AnswerForm key={attemptKey(attempt)} session={session} attempt={attempt} refusal={refusal} />
+            </>
           )}
         </>
       )}
       {phase === "over" && <Over session={session} work={work} canAttachCases={canAttachCases} />}
       <ProcessLog session={session} attempt={phase !== "over"} refused={refused} />
     </section>
+  );
+}
+
+/** Why the last answer was refused, until the next one is sent. */
+function LastRefusal() {
+  const last = useSelect(({ agent }) => agent.conversation.at(-1));
+  if (last?.kind !== "error") return null;
+  return (
+    <p className={styles.error} role="alert">
+      {oneLine(last.text, 500)}
+    </p>
   );
 }
 

@@ -43,3 +43,15 @@ test("a text becomes a JSON string", () => {
   expect(checkAnswer("null", "text")).toEqual({ json: '"null"' });
   expect(checkAnswer("  ", "text")).toEqual({ problem: "Type the answer." });
 });
+
+test("an answer that is too large is explained; white space does not count", () => {
+  const mebibyte = "x".repeat(2 ** 20);
+  const text = mebibyte.slice(2);
+  expect(checkAnswer(`${" ".repeat(9)}[${" ".repeat(2 ** 20)}1 ]`, "json")).toHaveProperty("json");
+  expect(checkAnswer(text, "text")).toHaveProperty("json");
+  expect(checkAnswer(`${text}y`, "text")).toEqual({
+    problem: "The answer has 1048577 bytes, more than the 1048576 that can be submitted.",
+  });
+  expect(checkAnswer("<".repeat(2 ** 18), "text")).toHaveProperty("problem"); // escaped, each is six bytes
+  expect(checkAnswer("é".repeat(2 ** 19), "text")).toHaveProperty("problem");
+});

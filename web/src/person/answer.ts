@@ -18,8 +18,24 @@ export function formatOf(task: string): AnswerFormat {
   return answerTagsPattern.test(task) || /\bjson\b|[{[]/i.test(task) ? "json" : "text";
 }
 
+/** Maximum size of an answer in bytes, as the agent of a person sends it. */
+const maxAnswerBytes = 1 << 20;
+
+/** Returns how many bytes a JSON text has without white space between its parts, and with <, > and & escaped. */
+function sentBytesOf(json: string): number {
+  const compact = json.replace(/("(?:[^"\\]|\\.)*")|\s+/g, "$1").replace(/[<>&\u2028\u2029]/g, "\\u0000");
+  return new TextEncoder().encode(compact).length;
+}
+
 /** Checks an answer that was typed in a format. Tags around it and the completion marker are removed. */
 export function checkAnswer(typed: string, format: AnswerFormat): CheckedAnswer {
+  const answer = readAnswer(typed, format);
+  const bytes = "json" in answer ? sentBytesOf(answer.json) : 0;
+  if (bytes <= maxAnswerBytes) return answer;
+  return { problem: `The answer has ${bytes} bytes, more than the ${maxAnswerBytes} that can be submitted.` };
+}
+
+function readAnswer(typed: string, format: AnswerFormat): CheckedAnswer {
   const inTags = answerTagsPattern.exec(typed)?.[1] ?? typed;
   const text = inTags.replaceAll("[EVAL_COMPLETE]", "").trim();
   if (text === "") return { problem: "Type the answer." };

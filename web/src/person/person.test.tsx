@@ -194,3 +194,11 @@ test("the verdict is shown in words about a person", async () => {
   expect(screen.getByText("The person submitted an answer.")).toBeTruthy();
   expect(screen.getAllByText("Failed")).toHaveLength(2); // in the panel and in the bar
 });
+
+test("a refusal of the agent is shown until the next answer is sent", async () => {
+  const { tell } = await renderPerson();
+  await tell("agent>server", { type: "agent_error", error: "not submitted: there is no task yet", fatal: false });
+  expect(screen.getByRole("alert").textContent).toBe("not submitted: there is no task yet");
+  await tell("server>agent", { type: "agent_query", query: "45", request_id: "r2" });
+  expect(screen.queryByRole("alert")).toBeNull();
+});

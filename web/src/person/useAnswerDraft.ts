@@ -17,8 +17,8 @@ export function attemptKey({ caseId, started }: CurrentAttempt): string {
 }
 
 /**
- * The answer that is being typed in an attempt. The browser keeps it, so that a reload of the page or another
- * tab shows it. The component must be remounted for another attempt.
+ * The answer that is being typed in an attempt. The browser keeps it, so that a reload of the page, or a tab
+ * that is opened later, shows it. The component must be remounted for another attempt.
  */
 export function useAnswerDraft(session: string, attempt: CurrentAttempt) {
   const key = attemptKey(attempt);
