@@ -3,6 +3,7 @@ package builtin
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -35,9 +36,13 @@ func (s *serverConn) send(message any) error {
 	return s.conn.Write(body)
 }
 
-// sendOrLog writes a message as one JSON frame, and logs a warning if that fails.
+// sendOrLog writes a message as one JSON frame, and logs a warning if that fails. That this process has closed the
+// connection, because it ends, is no reason for one.
 func (s *serverConn) sendOrLog(message any) {
-	if err := s.send(message); err != nil {
+	switch err := s.send(message); {
+	case errors.Is(err, protocol.ErrClosed):
+		s.log.Debug("frame not sent", "error", err)
+	case err != nil:
 		s.log.Warn("frame not sent", "error", err)
 	}
 }

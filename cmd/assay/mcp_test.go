@@ -289,6 +289,7 @@ func TestMCP_Outcomes(t *testing.T) {
 		"exits":                         {file, "mcp: true", nil, runs.OutcomeStopped, "done"},
 		"fails":                         {file, `mcp: sh -c 'echo "no key" >&2; exit 4'`, nil, runs.OutcomeAgentExit, "sh exited with status 4; it printed last:\nno key"},
 		"is killed":                     {file, `mcp: sh -c 'kill -9 $$'`, nil, runs.OutcomeAgentExit, "sh was killed by SIGKILL"},
+		"fails silently":                {file, "mcp: false", nil, runs.OutcomeAgentExit, "agent exited with status 3: false exited with status 1; folder attempts/"},
 		"hangs":                         {file, "mcp: sleep 1000", []string{"--idle", "1s"}, runs.OutcomeLimit, "idle"},
 		"its configuration file exists": {withConfig, "mcp: true", nil, runs.OutcomeAgentError, "the sandbox has a .mcp.json already"},
 	} {

@@ -56,13 +56,32 @@ type ExitError struct {
 }
 
 // Error says how the subprocess ended, with the line of the exception that ended it, if it printed one, and
-// the last lines that it printed.
+// the last lines that it printed; of an Assay process only the error that it ended with.
 func (e *ExitError) Error() string {
 	err := fmt.Errorf("%s %s", e.Name, e.Exit)
-	if line := uncaughtException(e.Exit.LastOutput); line != "" && e.Exit.Code > 0 {
-		err = fmt.Errorf("%w: %s", err, line)
+	if e.Exit.Code <= 0 {
+		return withLastOutput(err, e.Exit.LastOutput).Error()
+	}
+	separator := ": "
+	if line := uncaughtException(e.Exit.LastOutput); line != "" {
+		err, separator = fmt.Errorf("%w: %s", err, line), "; "
+	}
+	if failure := assayFailure(e.Exit.LastOutput); failure != "" {
+		return err.Error() + separator + failure
 	}
 	return withLastOutput(err, e.Exit.LastOutput).Error()
+}
+
+// assayFailure returns the error with which a process of Assay has ended according to its output; "" if output has none.
+// It may have several lines, such as the last ones of a program that this process had started.
+func assayFailure(output string) string {
+	const prefix = "\nassay: "
+	output = "\n" + output
+	at := strings.LastIndex(output, prefix)
+	if at < 0 {
+		return ""
+	}
+	return strings.TrimSpace(output[at+len(prefix):])
 }
 
 // uncaughtException returns the line of an exception that output reports last: the one behind a traceback of

@@ -195,6 +195,8 @@ func TestExitErrorNamesTheException(t *testing.T) {
 		"JavaScript":          {"file:///a.mjs:3\n    throw new TypeError('no')\n\nTypeError: no\n    at work (file:///a.mjs:3:9)\n    at main\n\nNode.js v20\n", ": TypeError: no; it"},
 		"Go":                  {"panic: runtime error: index out of range\n\ngoroutine 1 [running]:\n", ": panic: runtime error: index out of range; it"},
 		"no exception":        {"out of luck\n", "; it printed last: out of luck"},
+		"Assay's error":       {"09:00:00.000 WARN odd\nassay: no such model\n", ": no such model"},
+		"Assay's, with lines": {traceback + "ValueError: no\nassay: python3 exited with status 1; it printed last:\n" + traceback + "ValueError: no\n", ": ValueError: no; python3 exited with status 1; it printed last:\nTraceback"},
 		"silent":              {"", ""},
 	} {
 		err := &subprocess.ExitError{Name: "agent", Exit: subprocess.ExitState{Code: 1, LastOutput: tc.output}}
