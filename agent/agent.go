@@ -22,7 +22,6 @@ import (
 	"sync"
 	"time"
 
-	"assay/internal/protocol"
 	"assay/internal/sandbox"
 	"assay/internal/subprocess"
 )
@@ -144,12 +143,26 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 		timeout = DefaultReadyTimeout
 	}
 	if a.ReadyFrame, err = a.AwaitReady(ctx, timeout); err != nil {
-		if _, isFraming := errors.AsType[*protocol.FrameLengthError](err); cfg.Sandbox != nil && ctx.Err() == nil && !isFraming {
+		if cfg.Sandbox != nil && ctx.Err() == nil && seemsRefused(err, cfg) {
 			err = fmt.Errorf("%w; the agent is confined: --agent-read lets it read more, --sandbox-agent=false ends that", err)
 		}
 		return errors.Join(err, a.Process.Stop(ctx))
 	}
 	return nil
+}
+
+// seemsRefused reports whether an agent has not become ready because its sandbox refused something, as far as its last
+// output shows: access, a module that it may not read, or a file that its private HOME does not have.
+func seemsRefused(err error, cfg Config) bool {
+	text := strings.ToLower(err.Error())
+	signs := []string{
+		"permission denied", "permissionerror", "not permitted", "read-only file system", "eacces", "eperm", "erofs",
+		"no module named", "cannot find module", "cannot find package",
+	}
+	if cfg.PrivateRoot != "" {
+		signs = append(signs, strings.ToLower(PrivateDir(cfg.PrivateRoot, cfg.Session)))
+	}
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(text, sign) })
 }
 
 // Stop stops the agent as [subprocess.Process.Stop] does, ends the serving of its models and removes its private
