@@ -36,7 +36,7 @@
 //
 // [Agent.Run] starts four goroutines: the reader, the job queue's worker, one that
 // stops cells whose creation was given up, and one that closes the connection when
-// the context ends. The worker adds one per job that is under way.  Run returns after all of them
+// the context ends. The worker adds one per job that is under way. Run returns after all of them
 // have ended.
 package builtin
 

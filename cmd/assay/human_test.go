@@ -68,7 +68,7 @@ func TestHuman_WorksOnCasesOneAfterTheOther(t *testing.T) {
 	require.Contains(t, config, `"person":"ada"`)
 	_, session := s.get(t, "/api/sessions/default")
 	require.Contains(t, session, `"files":["notes.txt"]`)
-	require.NotContains(t, session, `"limits":{"wall_s":600,"idle_s":300`, "a person may think")
+	require.Contains(t, session, `"limits":{"wall_s":600,"idle_s":0`, "a person may think")
 
 	beforeStart := time.Now()
 	c.startAttempt(t, 1)

@@ -39,7 +39,7 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			return p.serveAgentMCP(cmd.Context(), args[:last], args[last])
+			return p.serveProtocolAgent(cmd.Context(), agentFlagMCP, args[:last], args[last])
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // flags after COMMAND belong to it
@@ -61,37 +61,17 @@ Exit status: 0 the socket was closed, 2 bad usage, 3 the agent failed.`,
 		Args:    cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			last := len(args) - 1
-			return p.serveAgentACP(cmd.Context(), args[:last], args[last])
+			return p.serveProtocolAgent(cmd.Context(), agentFlagACP, args[:last], args[last])
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // flags after COMMAND belong to it
 	return cmd
 }
 
-// serveAgentMCP runs an agent that is controlled by an MCP client, on the inherited socket fd. It starts
-// command for each query unless command is empty.
-func (p *cli) serveAgentMCP(ctx context.Context, command []string, fd string) error {
-	return p.serveProtocolAgent(ctx, agentFlagMCP, fd, func(ctx context.Context, conn protocol.Conn, socket string) error {
-		return mcp.Run(ctx, conn, mcp.Config{
-			Socket: socket, Command: command, Program: p.self, Environ: p.environ,
-			Version: version, Agent: builtin.Config{Stderr: p.stderr, Log: p.newLogger()}, Stderr: p.stderr, Log: p.newLogger(),
-		})
-	})
-}
-
-// serveAgentACP runs an agent whose work command does, which speaks ACP, on the inherited socket fd.
-func (p *cli) serveAgentACP(ctx context.Context, command []string, fd string) error {
-	return p.serveProtocolAgent(ctx, agentFlagACP, fd, func(ctx context.Context, conn protocol.Conn, socket string) error {
-		return acp.Run(ctx, conn, acp.Config{
-			Socket: socket, Command: command, Program: p.self, Environ: p.environ,
-			Version: version, Agent: builtin.Config{Stderr: p.stderr, Log: p.newLogger()}, Stderr: p.stderr, Log: p.newLogger(),
-		})
-	})
-}
-
-// serveProtocolAgent calls run with the connection on the inherited socket fd and the path of a Unix socket
-// in the agent's private folder for the notebook's tools.
-func (p *cli) serveProtocolAgent(ctx context.Context, name, fd string, run func(ctx context.Context, conn protocol.Conn, socket string) error) error {
+// serveProtocolAgent runs the agent that speaks this protocol to command, on the inherited socket fd. The notebook's
+// tools are at a Unix socket in the agent's private folder. An empty command, with MCP only, leaves the work to clients
+// that connect by themselves.
+func (p *cli) serveProtocolAgent(ctx context.Context, name string, command []string, fd string) error {
 	conn, err := inheritedSocket(fd)
 	if err != nil {
 		return exit.UsageError(err)
@@ -103,7 +83,18 @@ func (p *cli) serveProtocolAgent(ctx context.Context, name, fd string, run func(
 	// The command has its own process group, so a signal must be passed on to it.
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if err := run(ctx, conn, mcp.SocketPath(agentDir)); err != nil && ctx.Err() == nil {
+	socket, log := mcp.SocketPath(agentDir), p.newLogger()
+	agent := builtin.Config{Stderr: p.stderr, Log: log}
+	if name == agentFlagACP {
+		err = acp.Run(ctx, conn, acp.Config{
+			Socket: socket, Command: command, Program: p.self, Environ: p.environ, Version: version, Agent: agent, Stderr: p.stderr, Log: log,
+		})
+	} else {
+		err = mcp.Run(ctx, conn, mcp.Config{
+			Socket: socket, Command: command, Program: p.self, Environ: p.environ, Version: version, Agent: agent, Stderr: p.stderr, Log: log,
+		})
+	}
+	if err != nil && ctx.Err() == nil {
 		return exit.BrokenError(err)
 	}
 	return nil
