@@ -151,8 +151,8 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 	return nil
 }
 
-// seemsRefused reports whether an agent has not become ready because its sandbox refused something, as far as its last
-// output shows: access, a module that it may not read, or a file that its private HOME does not have.
+// seemsRefused reports whether the last output of an agent that has not become ready shows that its sandbox refused
+// something: access, a module that it may not read, or a file that its private HOME does not have.
 func seemsRefused(err error, cfg Config) bool {
 	text := strings.ToLower(err.Error())
 	signs := []string{

@@ -3,7 +3,6 @@ package attempt
 import (
 	"cmp"
 	"encoding/json"
-	"net/http"
 	"strings"
 
 	"assay/internal/model/calllog"
@@ -22,7 +21,7 @@ func (p *modelProblems) addReply(reply calllog.Reply) {
 	switch {
 	case reply.IsComplete:
 		p.lastFailure = ""
-	case reply.Limit == "" && (reply.Status >= http.StatusBadRequest || reply.IsRefusedByVendor):
+	case reply.Limit == "" && (reply.Status >= 400 || reply.IsRefusedByVendor):
 		p.lastFailure = reply.Error
 	}
 	if reply.Response != nil && reply.CostUSD == nil && p.unpriced == "" {

@@ -190,7 +190,7 @@ class TestSandboxSteps(unittest.TestCase):
                 raise OSError(11, "no more processes")
             return forks.pop()()
 
-        def enter() -> str:
+        def enter_and_report() -> str:
             control, server = socket.socketpair()
             with control, server, unittest.mock.patch("os.fork", fork):
                 try:
@@ -202,7 +202,7 @@ class TestSandboxSteps(unittest.TestCase):
                 except ChildProcessError:
                     return refusal
 
-        result = run_forked(enter)
+        result = run_forked(enter_and_report)
         if "make namespaces" in result:
             self.skipTest(result)
         self.assertEqual(result, "[Errno 11] no more processes")
