@@ -34,11 +34,11 @@ func answerSituations() []situation {
 			rule: "wait up to 10 s for an answer",
 		},
 		{
-			name: "no-answer", section: sectionActions, needs: query, prepare: withholdFirstAnswer, run: duringAction(tryNoAnswer),
+			name: "no-answer", section: sectionActions, needs: query, prepare: withholdAnswerInTime, run: duringAction(tryNoAnswer),
 			rule: "give up on an action after 10 s, and go on without its answer",
 		},
 		{
-			name: "late-answer", section: sectionActions, needs: query, prepare: withholdFirstAnswer, run: duringAction(tryLateAnswer),
+			name: "late-answer", section: sectionActions, needs: query, prepare: withholdAnswerInTime, run: duringAction(tryLateAnswer),
 			rule: "ignore the answer to an action that was given up",
 		},
 		{
@@ -116,15 +116,23 @@ func withholdFirstAnswer(p *server) {
 	}
 }
 
+// withholdAnswerInTime is like withholdFirstAnswer, for the first action that the agent must give up after 10 s: not
+// execute_code, whose time limit it chooses, nor a submission, for whose answer it need not wait.
+func withholdAnswerInTime(p *server) {
+	p.script.onAction = func(f frame, id string) (handled bool) {
+		return f.Action != protocol.TypeExecuteCode && f.Action != submitTool && p.script.withheld.CompareAndSwap(nil, &withheldAction{frame: f, id: id})
+	}
+}
+
 // awaitWithheld sends the agent the task and waits for the action that is withheld. It returns nil if the turn
-// ends without an action. from is the number of the first frame of the turn.
+// ends without one. from is the number of the first frame of the turn.
 func (p *server) awaitWithheld(ctx context.Context) (action *withheldAction, from int, err error) {
 	from = p.query(task, requestID)
 	err = p.log.await(ctx, from, p.cfg.QueryTimeout, "no action came, and its turn has not ended", func(frames []frame) (bool, time.Time) {
-		t := readTurn(frames)
-		if t.actions > 0 {
+		if p.script.withheld.Load() != nil {
 			return true, time.Time{}
 		}
+		t := readTurn(frames)
 		return t.isOver(1, time.Now())
 	})
 	return p.script.withheld.Load(), from, err
@@ -138,6 +146,8 @@ func duringAction(try func(ctx context.Context, p *server, action *withheldActio
 		switch {
 		case err != nil:
 			return p.failure(err)
+		case action == nil && readTurn(p.log.from(from)).actions > 0:
+			return skip("the agent sent no action that it must give up after 10 s")
 		case action == nil:
 			return skipWithoutAction()
 		default:

@@ -67,7 +67,8 @@ type Config struct {
 	// files.
 	WorkdirRoot string
 
-	// Only names the situations to try; empty: all of them. See [Names].
+	// Only names the situations to report; empty: all of them. See [Names]. Those that they need are tried too, and
+	// reported if they fail.
 	Only []string
 
 	// QueryTimeout, AnswerTimeout and Jobs replace the constants Default…; 0 means the constant.
@@ -163,17 +164,18 @@ func Run(ctx context.Context, cfg Config, report func(Finding)) (Summary, error)
 		}
 	}
 	var rest []situation
-	for _, s := range situations() {
-		switch {
-		case len(cfg.Only) > 0 && !slices.Contains(cfg.Only, s.name):
-		case s.isNeeded():
-			f := c.try(ctx, s)
-			if f.Status == StatusFail || f.Status == "" {
-				c.failed = append(c.failed, s.name)
-			}
-			count(f)
-		default:
+	for _, s := range cfg.situations() {
+		if !s.isNeeded() {
 			rest = append(rest, s)
+			continue
+		}
+		f := c.try(ctx, s)
+		hasFailed := f.Status == StatusFail || f.Status == ""
+		if hasFailed {
+			c.failed = append(c.failed, s.name)
+		}
+		if cfg.reports(s) || f.Status == StatusFail {
+			count(f)
 		}
 	}
 	for f := range c.tryAtOnce(ctx, rest) {
@@ -198,6 +200,21 @@ func (cfg Config) withDefaults() Config {
 		cfg.Agent.ReadyTimeout = agent.DefaultReadyTimeout
 	}
 	return cfg
+}
+
+// reports reports whether the finding in a situation is reported, whatever it is.
+func (cfg Config) reports(s situation) bool { return len(cfg.Only) == 0 || slices.Contains(cfg.Only, s.name) }
+
+// situations returns the situations to try: those to report, and those that they need.
+func (cfg Config) situations() []situation {
+	all := situations()
+	var needed []string
+	for _, s := range slices.Backward(all) { // a situation comes after those that it needs
+		if cfg.reports(s) || slices.Contains(needed, s.name) {
+			needed = append(needed, s.name, s.needs)
+		}
+	}
+	return slices.DeleteFunc(all, func(s situation) bool { return !slices.Contains(needed, s.name) })
 }
 
 // tryAtOnce tries situations, Config.Jobs at once, and yields their findings in order. It returns when all have

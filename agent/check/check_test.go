@@ -61,9 +61,10 @@ type expected map[string]string
 // consequences of a failed handshake or query.
 func faults() map[string]expected {
 	return map[string]expected{
-		"none":   {},
-		"prints": {},
-		"gzip":   {},
+		"none":           {},
+		"prints":         {},
+		"gzip":           {},
+		"executes-first": {},
 
 		"json-lines":        {"handshake": "fail agent: channel broken on read: it seems to write lines of JSON: frames begin with an 8-byte little-endian length (docs/protocol.md#framing)"},
 		"big-endian":        {"handshake": "fail its lengths seem to be big-endian"},
@@ -71,6 +72,7 @@ func faults() map[string]expected {
 		"newline":           {"handshake": "fail no agent_status ready after init within 15s; it has sent 45 of 11018 bytes of a frame: connection closed (a newline seems to follow the frame before"},
 		"silent":            {"handshake": "fail agent did not say ready within 15s"},
 		"status-first":      {"handshake": `fail agent said "agent_status" before ready`},
+		"status-at-start":   {"handshake": "warn it said agent_status ready before init came", "large-numbers": "fail agent exited with status 1: struct.error"},
 		"never-ready":       {"handshake": "fail no agent_status ready after init within 15s; its last message was ready"},
 		"crashes-at-init":   {"handshake": "fail agent exited with status 1: ValueError: bad limits; it printed last: Traceback"},
 		"gzip-deaf":         {"handshake": "fail agent exited with status 1: UnicodeDecodeError"},
@@ -180,7 +182,7 @@ func requireFindings(t *testing.T, want expected, got checkResult) {
 	summary := got.summary
 	require.Equal(t, [4]int{counts["pass"], counts["warn"], counts["fail"]}, [4]int{summary.Passed, summary.Warnings, summary.Failed, summary.Skipped})
 	switch {
-	case want["handshake"] != "":
+	case strings.HasPrefix(want["handshake"], "fail"):
 		require.Len(t, got.findings, 1, "nothing else is tried")
 	case want["query"] != "":
 		require.Less(t, len(got.findings), 10, "what needs an answered query is not tried")
@@ -210,6 +212,39 @@ func TestEndsOfTurns(t *testing.T) {
 			require.Contains(t, got.findings[0].Detail, want)
 		})
 	}
+}
+
+// An agent whose first action is execute_code may wait for as long as it has asked for: no answer is withheld from it.
+func TestAgentThatOnlyExecutesCode(t *testing.T) {
+	t.Parallel()
+	cfg := faultyAgentConfig(newSupervisor(t), t.TempDir(), "executes-code")
+	cfg.Only = []string{"no-answer", "late-answer"}
+	got := runCheck(t.Context(), cfg)
+	require.NoError(t, got.err)
+	require.Equal(t, 2, got.summary.Skipped)
+	for _, f := range got.findings {
+		require.Equal(t, check.StatusSkip, f.Status, f)
+		require.Equal(t, "the agent sent no action that it must give up after 10 s", f.Detail)
+	}
+}
+
+// Situations that others need are tried although only others are to be reported. If they fail, that is reported.
+func TestOnlyTriesWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	sup, root := newSupervisor(t), t.TempDir()
+	only := func(fault string) checkResult {
+		cfg := faultyAgentConfig(sup, root, fault)
+		cfg.Only = []string{"stray-answers"}
+		return runCheck(t.Context(), cfg)
+	}
+	got := only("takes-any-answer")
+	require.Len(t, got.findings, 1)
+	require.Equal(t, "stray-answers", got.findings[0].Name)
+	require.Equal(t, check.StatusFail, got.findings[0].Status)
+	got = only("crashes-at-query")
+	require.Len(t, got.findings, 1)
+	require.Equal(t, "query", got.findings[0].Name)
+	require.Equal(t, [2]int{1, 1}, [2]int{got.summary.Failed, got.summary.NotTried})
 }
 
 // An agent that gives up too early fails where answers are slow.

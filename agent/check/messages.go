@@ -121,7 +121,7 @@ func tryTxID(ctx context.Context, p *server) Finding {
 		return p.failure(err)
 	}
 	if t.actions == 0 {
-		return skip("the agent sent no action")
+		return skipWithoutAction()
 	}
 	frames := p.log.from(0)
 	seen := map[string]bool{}

@@ -174,17 +174,25 @@ func newQuery(workdir, text, id string) protocol.AgentQuery {
 	return protocol.AgentQuery{Type: protocol.TypeAgentQuery, Query: text, RequestID: id, ContextualNodeData: files}
 }
 
-// initialize sends the agent an init and waits until it is ready for a query. It returns how long that took.
+// initialize sends the agent an init and waits until it says that it is ready for a query, which an agent that does not
+// read the init may have done before. It returns how long that took.
 func (p *server) initialize(ctx context.Context, init protocol.AgentInit) (took time.Duration, err error) {
 	sentAt := time.Now()
 	p.send(init)
-	f, err := p.log.awaitFrame(ctx, 0, p.cfg.Agent.ReadyTimeout, "no agent_status ready after init", func(f frame) bool {
-		return f.Type == protocol.TypeAgentStatus && f.Status == protocol.AgentReady || f.Type == protocol.TypeAgentError && len(readTurn([]frame{f}).fatalErrors) > 0
-	})
+	f, err := p.log.awaitFrame(ctx, 0, p.cfg.Agent.ReadyTimeout, "no agent_status ready after init", isInitAnswer)
 	if err == nil && f.Type == protocol.TypeAgentError {
 		err = errors.New("it has answered init with a fatal error: " + readTurn([]frame{f}).fatalErrors[0])
 	}
 	return max(0, f.at.Sub(sentAt)), err
+}
+
+func isReadyStatus(f frame) bool {
+	return f.Type == protocol.TypeAgentStatus && f.Status == protocol.AgentReady
+}
+
+// isInitAnswer reports whether a frame answers an init: the agent is ready, or has a fatal error.
+func isInitAnswer(f frame) bool {
+	return isReadyStatus(f) || f.Type == protocol.TypeAgentError && len(readTurn([]frame{f}).fatalErrors) > 0
 }
 
 // judge returns the finding about a query in an unusual situation: err must be nil, and the agent must have

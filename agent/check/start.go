@@ -24,7 +24,7 @@ func startSituations() []situation {
 			rule: "end the turn with a submission, a message without tool use, or agent_status done",
 		},
 		{
-			name: "init-in-pieces", section: sectionFraming, needs: handshake, startsItself: true, run: tryInitInPieces,
+			name: "init-in-pieces", section: sectionFraming, needs: query, startsItself: true, run: tryInitInPieces,
 			rule: "read until all bytes of a frame have come: one read may return any part of it",
 		},
 		{
@@ -32,15 +32,21 @@ func startSituations() []situation {
 			rule: "an agent whose first body is gzip gets gzip: unpack what the server sends",
 		},
 		{
-			name: "large-numbers", section: sectionAgents, needs: handshake, startsItself: true, run: tryLargeNumbers,
+			name: "large-numbers", section: sectionAgents, needs: query, startsItself: true, run: tryLargeNumbers,
 			rule: "read session_id as an integer of up to 53 bits, and limits as numbers that may have fractions",
 		},
 	}
 }
 
+// earlyStatusDelay is how long the handshake withholds the init, in case the agent does not wait for it.
+const earlyStatusDelay = 200 * time.Millisecond
+
 // tryHandshake is the situation in which the agent is started and gets its init.
 func tryHandshake(ctx context.Context, p *server) Finding {
 	readyAfter := p.log.from(0)[0].at.Sub(p.started)
+	if _, err := p.log.awaitFrame(ctx, 0, earlyStatusDelay, "no status", isReadyStatus); err == nil {
+		return warn("it said agent_status ready before init came")
+	}
 	took, err := p.initialize(ctx, newInit(true))
 	if err != nil {
 		return p.failure(err)
@@ -82,7 +88,12 @@ func tryInitInPieces(ctx context.Context, p *server) Finding {
 	if err != nil {
 		return p.failure(err)
 	}
-	return pass("init came byte by byte, agent_status ready after %v", round(took))
+	p.socket.inPieces.Store(false)
+	t, err := p.ask(ctx) // a status alone can come before the init was read
+	if f := p.judge(t, err); f.Status != StatusPass {
+		return f
+	}
+	return pass("init came byte by byte, agent_status ready after %v; it %s", round(took), t.describe())
 }
 
 // tryGzip is the situation in which the server mirrors whether the agent's first body is gzip.
@@ -107,7 +118,11 @@ func tryLargeNumbers(ctx context.Context, p *server) Finding {
 	if _, err := p.initialize(ctx, init); err != nil {
 		return p.failure(err)
 	}
-	return pass("session_id %d and limits with fractions were taken", int64(maxSessionID))
+	t, err := p.ask(ctx) // as above
+	if f := p.judge(t, err); f.Status != StatusPass {
+		return f
+	}
+	return pass("session_id %d and limits with fractions were taken; it %s", int64(maxSessionID), t.describe())
 }
 
 // pieceInterval is the time between two bytes of a message that is sent in pieces, so that the agent reads them

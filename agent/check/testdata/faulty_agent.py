@@ -14,7 +14,7 @@ import sys
 import time
 
 FAULT = sys.argv[1]
-ACTION_TIMEOUT_S = {"impatient": 0.5, "patient": 1000.0, "takes-no-answer": 1000.0}.get(FAULT, 6.0)
+ACTION_TIMEOUT_S = {"impatient": 0.5, "patient": 1000.0, "takes-no-answer": 1000.0, "executes-code": 1000.0}.get(FAULT, 6.0)
 
 server = socket.socket(fileno=int(sys.argv[-1]))
 received = b""
@@ -85,6 +85,10 @@ def begin_query():
         raise RuntimeError("no such model")
     step = {"request_id": request_id}
     send(type="agent_status", status="thinking")
+    if FAULT.startswith("executes-"):
+        start_action("execute_code", code="print(6 * 7)", timeout_s=300)
+        step["deadline"] = time.monotonic() + 302
+        return
     start_action("get_context")
 
 
@@ -140,6 +144,10 @@ def handle_answer(message):
         return
     if message["status"] != "success" and FAULT != "ignores-status":
         return fail(message["error"])
+    if step["waits_for"] == "execute_code" and FAULT == "executes-code":
+        return submit(message["stdout"])
+    if step["waits_for"] == "execute_code":
+        return start_action("get_context")
     if step["waits_for"] == "get_context":
         return start_action("create_cell", position=0, cell_type="code", source="print(6 * 7)", auto_run=True)
     step.pop("tx_id")
@@ -176,10 +184,10 @@ def handle(message):
     if kind == "init":
         if FAULT == "crashes-at-init":
             raise ValueError("bad limits")
-        if FAULT == "needs-small-numbers":
+        if FAULT in ("needs-small-numbers", "status-at-start"):
             struct.pack("<i", message["session_id"])
         is_initialized = True
-        if FAULT != "never-ready":
+        if FAULT not in ("never-ready", "status-at-start"):
             send(type="agent_status", status="ready")
     elif kind == "agent_query":
         if FAULT == "crashes-at-early-query" and not is_initialized:
@@ -211,7 +219,7 @@ def main():
     if FAULT == "ignores-sigterm":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     send(type="ready")
-    if FAULT == "ready-twice":
+    if FAULT in ("ready-twice", "status-at-start"):
         send(type="agent_status", status="ready")
     while (messages := read_frames()) is not None:
         for message in messages:
