@@ -228,7 +228,7 @@ func TestAgentThatOnlyExecutesCode(t *testing.T) {
 	}
 }
 
-// Situations that others need are tried although only others are to be reported. If they fail, that is reported.
+// Situations that others need are tried although only others are asked for. If they fail, that is reported.
 func TestOnlyTriesWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	sup, root := newSupervisor(t), t.TempDir()
