@@ -1,5 +1,10 @@
 package sandbox
 
+import (
+	"os/exec"
+	"time"
+)
+
 // ParseCgroups makes parseCgroups available to external tests.
 func ParseCgroups(mounts, memberships string) (pidsV1, memoryV1, unified string) {
 	found := parseCgroups(mounts, memberships)
@@ -21,4 +26,9 @@ func NewUnifiedMemoryLimit(maxBytes int64, ownDir, cgroupDir string) (*CgroupLim
 // unified, and those above it.
 func CgroupMemoryBytes(dirV1, unified string) int64 {
 	return ownCgroupDirs{v1: map[string]string{"memory": dirV1}, unified: unified}.memoryBytes()
+}
+
+// StartWithin is p.Start with another time limit.
+func StartWithin(timeout time.Duration, p Plan, cmd *exec.Cmd, launcher []string) (*PIDNamespace, error) {
+	return p.startWithin(timeout, cmd, launcher)
 }

@@ -129,19 +129,20 @@ func (o sandboxRequest) runCommand(cmd *exec.Cmd, plan sandbox.Plan, launcher []
 	}
 	_, _ = io.WriteString(start, "begin\n") // fails if it has ended already
 	_ = start.Close()
+	var removed error
 	status := ""
 	if namespace != nil {
-		var ended syscall.WaitStatus
-		if _, err := syscall.Wait4(program, &ended, 0, nil); err != nil {
+		ended, err := sandbox.WaitForChild(program)
+		if err != nil {
 			return sandboxResponse{}, err
 		}
 		if status = fmt.Sprintf("exit status %d", ended.ExitStatus()); ended.Signaled() {
 			status = "signal: " + ended.Signal().String()
 		}
 		status = strings.TrimSuffix(status, "exit status 0")
-		err = namespace.Remove()
+		removed = namespace.Remove()
 	}
-	err = errors.Join(err, cmd.Wait())
+	err = errors.Join(removed, cmd.Wait())
 	_ = syscall.Kill(-program, syscall.SIGKILL)
 	answer := sandboxResponse{Stdout: out.String(), Stderr: strings.TrimSpace(errs.String()), ExitStatus: status}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {

@@ -25,6 +25,11 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "launch":
 			os.Exit(runAsLauncher(os.Args[2:]))
+		case "launch and hang":
+			_ = runAsLauncher(os.Args[2:])
+			select {}
+		case "launch in vain":
+			os.Exit(launchInVain())
 		case "server":
 			os.Exit(runAsTestServer())
 		case "usage":

@@ -28,10 +28,10 @@ const (
 type PIDNamespace struct {
 	ProcessID int // of the program, a child of this process unless it was forked; 0: none was started
 
-	first   int          // id of the namespace's first process
-	firstFD int          // its pidfd; -1: none
-	control *os.File     // a socket; the first process has the other end
-	reap    func() error // waits for the first process, which has ended
+	first   int      // id of the namespace's first process; 0: none
+	firstFD int      // its pidfd; -1: none, because descriptors have run out or a filter forbids it
+	control *os.File // a socket; the first process has the other end, and ends when this one is closed
+	reap    func()   // waits for the first process
 }
 
 // Start starts cmd in the sandbox by the launcher, which is a command that calls [Exec]. It returns the PID namespace
@@ -39,6 +39,11 @@ type PIDNamespace struct {
 // launcher that exits with an error. Otherwise that process ends when the program has started, and both must be waited
 // for.
 func (p Plan) Start(cmd *exec.Cmd, launcher []string) (*PIDNamespace, error) {
+	return p.startWithin(launchTimeout, cmd, launcher)
+}
+
+// startWithin does the work of Start; timeout is launchTimeout.
+func (p Plan) startWithin(timeout time.Duration, cmd *exec.Cmd, launcher []string) (*PIDNamespace, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
@@ -63,14 +68,18 @@ func (p Plan) Start(cmd *exec.Cmd, launcher []string) (*PIDNamespace, error) {
 		return nil, errors.Join(err, control.Close())
 	}
 	_ = launcherReport.Close()
-	program, first, err := readReport(report)
-	n := OpenPIDNamespace(control, program, first, func() error { return waitForChild(first) })
+	program, first, err := readReport(report, timeout)
+	n := OpenPIDNamespace(control, program, first, func() { _, _ = WaitForChild(first) })
 	if err == nil {
 		return n, nil
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		_ = cmd.Process.Kill()
-		err = errors.Join(fmt.Errorf("the sandbox was not there after %v", launchTimeout), cmd.Wait())
+		n.Kill()
+		if program > 0 { // the namespace cannot end before
+			_, _ = WaitForChild(program)
+		}
+		err = errors.Join(fmt.Errorf("the sandbox was not there after %v", timeout), cmd.Wait())
 	} else {
 		err = nil // the launcher ends, and says why
 	}
@@ -94,9 +103,9 @@ func (p Plan) startLauncher(cmd *exec.Cmd, launcher []string) error {
 }
 
 // readReport reads the ids of processes that the launcher reports, until it has ended; 0: none. It fails if the launcher
-// does.
-func readReport(report *os.File) (program, first int, err error) {
-	if err := report.SetReadDeadline(time.Now().Add(launchTimeout)); err != nil {
+// does, or takes longer than timeout.
+func readReport(report *os.File, timeout time.Duration) (program, first int, err error) {
+	if err := report.SetReadDeadline(time.Now().Add(timeout)); err != nil {
 		return 0, 0, err
 	}
 	ids := make([]byte, 8)
@@ -128,26 +137,35 @@ func NewPIDControl() (control, inner *os.File, err error) {
 }
 
 // OpenPIDNamespace returns the namespace with this program and first process (0: there is none), which has the other end
-// of control. reap waits for the first process, which has ended; until it is called, no other process may get its id.
-func OpenPIDNamespace(control *os.File, program, first int, reap func() error) *PIDNamespace {
+// of control. reap waits until the first process has ended; until it is called, no other process may get its id.
+func OpenPIDNamespace(control *os.File, program, first int, reap func()) *PIDNamespace {
 	n := &PIDNamespace{ProcessID: program, first: first, firstFD: -1, control: control, reap: reap}
-	if fd, err := unix.PidfdOpen(first, 0); err == nil && first > 1 {
+	if first == 0 {
+		return n
+	}
+	if fd, err := unix.PidfdOpen(first, 0); err == nil {
 		n.firstFD = fd
 	}
 	return n
 }
 
-// waitForChild waits for a child of this process that has ended.
-func waitForChild(pid int) error {
+// WaitForChild waits for a child of this process to end, frees its id, and returns its status.
+func WaitForChild(pid int) (status syscall.WaitStatus, err error) {
 	for {
-		if _, err := syscall.Wait4(pid, nil, 0, nil); !errors.Is(err, syscall.EINTR) {
-			return err
+		if _, err := syscall.Wait4(pid, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
+			return status, err
 		}
 	}
 }
 
 // Kill kills all processes of the namespace, and does not wait. It must not be called once Remove is.
-func (n *PIDNamespace) Kill() { _ = unix.PidfdSendSignal(n.firstFD, unix.SIGKILL, nil, 0) } // it fails if it has ended
+func (n *PIDNamespace) Kill() {
+	if n.firstFD < 0 {
+		_ = n.control.Close()
+		return
+	}
+	_ = unix.PidfdSendSignal(n.firstFD, unix.SIGKILL, nil, 0) // it fails if it has ended
+}
 
 // SetFrozen stops all processes of the namespace, or lets them continue, at once: none can evade it by
 // starting others. Calls must not overlap.
@@ -169,10 +187,12 @@ func (n *PIDNamespace) SetFrozen(isFrozen bool) error {
 // Remove kills what is left in the namespace and waits, for at most 2 s, until it has ended. The program must have been
 // waited for.
 func (n *PIDNamespace) Remove() error {
-	n.Kill()
-	err := n.control.Close()
-	if n.firstFD < 0 {
+	err := n.close()
+	if n.first == 0 {
 		return err
+	}
+	if n.firstFD < 0 {
+		return errors.Join(err, n.reapWithin(namespaceCommandTimeout))
 	}
 	defer unix.Close(n.firstFD)
 	ended := []unix.PollFd{{Fd: int32(n.firstFD), Events: unix.POLLIN}} //nolint:gosec // descriptors are small
@@ -181,11 +201,40 @@ func (n *PIDNamespace) Remove() error {
 		count, pollErr := unix.Poll(ended, int(max(left.Milliseconds(), 0)))
 		switch {
 		case count > 0:
-			return errors.Join(err, n.reap())
+			n.reap()
+			return err
 		case pollErr != nil && !errors.Is(pollErr, unix.EINTR):
 			return errors.Join(err, fmt.Errorf("wait for a PID namespace: %w", pollErr))
 		case left <= 0:
-			return errors.Join(err, fmt.Errorf("a PID namespace has processes %v after they were killed", namespaceCommandTimeout))
+			return errors.Join(err, errNamespaceLeft)
 		}
 	}
+}
+
+// errNamespaceLeft is the error of a namespace that does not end.
+var errNamespaceLeft = fmt.Errorf("a PID namespace has processes %v after they were killed", namespaceCommandTimeout)
+
+// reapWithin reaps the first process. Without a pidfd, only that tells when it has ended. After the timeout it fails,
+// and the first process is reaped whenever it ends.
+func (n *PIDNamespace) reapWithin(timeout time.Duration) error {
+	reaped := make(chan struct{})
+	go func() {
+		defer close(reaped)
+		n.reap()
+	}()
+	select {
+	case <-reaped:
+		return nil
+	case <-time.After(timeout):
+		return errNamespaceLeft
+	}
+}
+
+// close kills what is left in the namespace and closes the control socket.
+func (n *PIDNamespace) close() error {
+	n.Kill()
+	if err := n.control.Close(); !errors.Is(err, os.ErrClosed) {
+		return err
+	}
+	return nil // Kill has closed it
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"assay/internal/sandbox"
 )
 
 const (
@@ -159,15 +161,11 @@ type clonedHandle struct{ processID int }
 func (c clonedHandle) pid() int { return c.processID }
 
 func (c clonedHandle) reap() ExitState {
-	for {
-		var status syscall.WaitStatus
-		switch _, err := syscall.Wait4(c.processID, &status, 0, nil); {
-		case err == nil:
-			return newExitState(status)
-		case !errors.Is(err, syscall.EINTR):
-			return ExitState{Code: -1, StatusUnknown: true}
-		}
+	status, err := sandbox.WaitForChild(c.processID)
+	if err != nil {
+		return ExitState{Code: -1, StatusUnknown: true}
 	}
+	return newExitState(status)
 }
 
 // forkedHandle is the processHandle of a process that another subprocess has forked.

@@ -60,6 +60,8 @@ func playRole(role string) int {
 		return playForkingParent()
 	case "server with a PID namespace":
 		return playServerWithPIDNamespace()
+	case "server with a PID namespace, without pidfd":
+		return playNamespaceWithoutPidfd()
 	case "server without pidfd":
 		return playServerWithoutPidfd()
 	}

@@ -2,6 +2,8 @@ package subprocess_test
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -114,26 +116,33 @@ func TestPIDNamespaceEndsWithServer(t *testing.T) {
 	require.Eventually(t, func() bool { return !isLocked(t, lock) }, testWaitTimeout, time.Millisecond)
 }
 
-// playServerWithPIDNamespace is a server that starts the role "evades" in a PID namespace and waits to be killed. Its
-// cleanup helper does nothing.
+// playServerWithPIDNamespace is a server that starts the role "evades" in a PID namespace and waits to be killed.
 func playServerWithPIDNamespace() int {
+	if _, _, status := startEvading(); status != 0 {
+		return status
+	}
+	fmt.Println("ready")
+	select {}
+}
+
+// startEvading starts the role "evades" in a PID namespace, for a server with a cleanup helper that does nothing, and
+// waits until it is ready. A status that is not 0 says which step has failed.
+func startEvading() (sup *subprocess.Supervisor, p *subprocess.Process, status int) {
 	sup, err := subprocess.NewSupervisor(subprocess.Config{CleanupHelper: []string{"cat"}, Launcher: []string{os.Args[0], launcherArg}})
 	if err != nil {
-		return 105
+		return nil, nil, 105
 	}
 	_ = os.WriteFile(filepath.Join(sup.CgroupDir(), "cgroup.max.descendants"), []byte("0"), 0) // as in newSupervisorWithoutCgroups
 	spec := specForRole("evades")
 	spec.Env = append(spec.Env, lockEnvVar+"="+os.Getenv(lockEnvVar))
 	spec.Sandbox = planWithPIDNamespace()
-	p, err := sup.Start(spec)
-	if err != nil {
-		return 106
+	if p, err = sup.Start(spec); err != nil {
+		return nil, nil, 106
 	}
 	if body, err := p.Read(); err != nil || string(body) != `{"type":"ready"}` {
-		return 107
+		return nil, nil, 107
 	}
-	fmt.Println("ready")
-	select {}
+	return sup, p, 0
 }
 
 // All processes of a PID namespace stand still at once, and go on.
@@ -170,6 +179,51 @@ func TestFreezeStopsPIDNamespace(t *testing.T) {
 	p.Freeze()
 	require.NoError(t, p.Stop(t.Context()), "it can be stopped")
 	require.False(t, isLocked(t, lock))
+}
+
+// Without a pidfd, as when file descriptors run out, a PID namespace can be killed, too, and leaves no process.
+func TestPIDNamespaceWithoutPidfd(t *testing.T) {
+	t.Parallel()
+	_, lock := specInPIDNamespace(t, "evades")
+	server := exec.CommandContext(t.Context(), os.Args[0])
+	server.Env = append(os.Environ(), roleEnvVar+"=server with a PID namespace, without pidfd", lockEnvVar+"="+lock, "TMPDIR="+t.TempDir())
+	out, err := server.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Equal(t, "killed\nstopped\nno child processes\n", string(out))
+}
+
+// playNamespaceWithoutPidfd is a server in which pidfd_open fails. It kills the role "evades" in a PID namespace, stops
+// it, waits for any child that is left, and prints each step on stdout.
+func playNamespaceWithoutPidfd() int {
+	if err := makePidfdOpenFail(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	sup, p, status := startEvading()
+	if status != 0 {
+		return status
+	}
+	p.Kill()
+	file, err := os.Open(os.Getenv(lockEnvVar))
+	if err != nil {
+		return 108
+	}
+	const steps = 1000
+	for range steps {
+		if err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			fmt.Println("killed")
+			break
+		}
+		time.Sleep(testWaitTimeout / steps)
+	}
+	if err := errors.Join(p.Stop(context.Background()), sup.Close()); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("stopped")
+	_, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+	fmt.Println(err)
+	return 0
 }
 
 // The end of a program in a PID namespace, and its signals, are as without one.

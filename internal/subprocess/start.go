@@ -227,9 +227,8 @@ func (p *Process) startForked(spec Spec, transport transport, pipes outputPipes,
 	}
 	p.handle = forkedHandle{processID: pid, forker: spec.Forker}
 	if control != nil {
-		p.setPIDNamespace(sandbox.OpenPIDNamespace(control, pid, first, func() error {
-			_, err := spec.Forker.Reap(first)
-			return err
+		p.setPIDNamespace(sandbox.OpenPIDNamespace(control, pid, first, func() {
+			_, _ = spec.Forker.Reap(first) // if that fails its parent has died, and init reaps it
 		}))
 	}
 	if cgroup == nil {
