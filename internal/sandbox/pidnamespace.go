@@ -28,10 +28,11 @@ const (
 type PIDNamespace struct {
 	ProcessID int // of the program, a child of this process unless it was forked; 0: none was started
 
-	first   int      // id of the namespace's first process; 0: none
-	firstFD int      // its pidfd; -1: none, because descriptors have run out or a filter forbids it
-	control *os.File // a socket; the first process has the other end, and ends when this one is closed
-	reap    func()   // waits for the first process
+	first      int      // id of the namespace's first process; 0: none
+	firstFD    int      // its pidfd; -1: none, because descriptors have run out or a filter forbids it
+	control    *os.File // a socket; the first process has the other end, and ends when this one is closed
+	unanswered int      // commands that the first process has not answered yet
+	reap       func()   // waits for the first process
 }
 
 // Start starts cmd in the sandbox by the launcher, which is a command that calls [Exec]. It returns the PID namespace
@@ -168,7 +169,9 @@ func (n *PIDNamespace) Kill() {
 }
 
 // SetFrozen stops all processes of the namespace, or lets them continue, at once: none can evade it by
-// starting others. Calls must not overlap.
+// starting others. Those that had stopped before continue, too. After an error the first process may obey late, but
+// before it obeys later calls: a caller that gets an error from SetFrozen(true) must call SetFrozen(false) in the end.
+// Calls must not overlap.
 func (n *PIDNamespace) SetFrozen(isFrozen bool) error {
 	command := byte(commandContinue)
 	if isFrozen {
@@ -180,7 +183,13 @@ func (n *PIDNamespace) SetFrozen(isFrozen bool) error {
 	if _, err := n.control.Write([]byte{command}); err != nil {
 		return err
 	}
-	_, err := io.ReadFull(n.control, make([]byte, 1))
+	n.unanswered++
+	answers := make([]byte, n.unanswered) // the last is that of this command
+	count, err := io.ReadFull(n.control, answers)
+	n.unanswered -= count
+	if err == nil && answers[count-1] != command {
+		err = fmt.Errorf("the first process of a PID namespace answered %q with %q", command, answers[count-1])
+	}
 	return err
 }
 

@@ -15,13 +15,11 @@ const freezeTimeout = 2 * time.Second
 // Freeze keeps the process, and everything that it has started, from running until thaw is called. It
 // returns when they are frozen, or after 2 s. Without a cgroup of version 2 they are stopped by signals: by the first
 // process of its PID namespace, or else the process group, and those that its namespace or its limits show. A
-// frozen process can be killed and stopped. Calls must not overlap.
+// frozen process can be killed and stopped. Signals also make processes continue that had been stopped before. Calls
+// must not overlap.
 func (p *Process) Freeze() (thaw func()) {
 	if p.cgroupDir == "" || setCgroupFrozen(p.cgroupDir, true) != nil {
-		if p.pidNamespace != nil && p.pidNamespace.SetFrozen(true) == nil {
-			return func() { _ = p.pidNamespace.SetFrozen(false) } // it fails if the namespace has been removed
-		}
-		return p.freezeBySignals()
+		return p.freezeWithoutCgroup()
 	}
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
@@ -31,7 +29,23 @@ func (p *Process) Freeze() (thaw func()) {
 	return func() { _ = setCgroupFrozen(p.cgroupDir, false) } // it fails if the cgroup has been removed
 }
 
-// freezeBySignals does the work of Freeze without a cgroup. Processes that start others meanwhile are
+// freezeWithoutCgroup does the work of Freeze without a cgroup.
+func (p *Process) freezeWithoutCgroup() (thaw func()) {
+	if p.pidNamespace == nil {
+		return p.freezeBySignals()
+	}
+	continueAll := func() { _ = p.pidNamespace.SetFrozen(false) } // it fails if the namespace has been removed
+	if p.pidNamespace.SetFrozen(true) == nil {
+		return continueAll
+	}
+	thawBySignals := p.freezeBySignals()
+	return func() {
+		thawBySignals()
+		continueAll() // the first process may stop all of them only now
+	}
+}
+
+// freezeBySignals does the work of Freeze without a cgroup and a PID namespace. Processes that start others meanwhile are
 // looked for again until there are no new ones.
 func (p *Process) freezeBySignals() (thaw func()) {
 	p.signalGroup(syscall.SIGSTOP)

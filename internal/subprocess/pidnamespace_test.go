@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -179,6 +180,57 @@ func TestFreezeStopsPIDNamespace(t *testing.T) {
 	p.Freeze()
 	require.NoError(t, p.Stop(t.Context()), "it can be stopped")
 	require.False(t, isLocked(t, lock))
+}
+
+// If the first process of a PID namespace is slow, signals stop the others. It may then obey late: a thaw still lets
+// them continue, and the next freeze does not take a late answer for its own.
+func TestFreezeWithSlowPIDNamespace(t *testing.T) {
+	t.Parallel()
+	spec, _ := specInPIDNamespace(t, "echo")
+	p := startProcess(t, newSupervisorWithoutCgroups(t), spec)
+	_, err := p.AwaitReady(t.Context(), testWaitTimeout)
+	require.NoError(t, err)
+	first := firstProcessOf(t, p.PID())
+	require.NoError(t, syscall.Kill(first, syscall.SIGSTOP))
+	requireState := func(pid int, states string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return strings.Contains(states, processState(pid)) }, testWaitTimeout, time.Millisecond)
+	}
+	requireState(first, "T")
+	thaw := p.Freeze()
+	requireState(p.PID(), "T")
+	thaw()
+	requireState(p.PID(), "SR")
+	require.NoError(t, syscall.Kill(first, syscall.SIGCONT))
+	requireState(first, "S") // it has obeyed, and waits for the next command
+	for range 3 {
+		requireState(p.PID(), "SR")
+		require.NoError(t, p.Write([]byte(`"hello"`)))
+		_, err = p.Read()
+		require.NoError(t, err)
+		thaw = p.Freeze()
+		requireState(p.PID(), "T")
+		thaw()
+	}
+}
+
+// firstProcessOf returns the id of the first process of the PID namespace that a process is in.
+func firstProcessOf(t *testing.T, pid int) int {
+	t.Helper()
+	space, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	require.NoError(t, err)
+	paths, err := filepath.Glob("/proc/[0-9]*/status")
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, _ := os.ReadFile(path) // fails if it has ended
+		if link, _ := os.Readlink(filepath.Join(filepath.Dir(path), "ns", "pid")); link == space && strings.Contains(string(text), "\t1\nNSpgid:") {
+			first, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			require.NoError(t, err)
+			return first
+		}
+	}
+	require.Fail(t, "the namespace has no first process")
+	return 0
 }
 
 // Without a pidfd, as when file descriptors run out, a PID namespace can be killed, too, and leaves no process.
