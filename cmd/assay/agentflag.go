@@ -132,9 +132,9 @@ func (f *kernelAndAgentFlags) whyCallsAreNotSeen() string {
 	}
 }
 
-// builtinOnlyFlags returns the names of the flags that only the built-in agent heeds.
+// builtinOnlyFlags returns the names of the flags that only the built-in agent uses.
 func builtinOnlyFlags() []string {
-	return []string{"strategy", "name", "memory-dir", "skills-dir", "state-dir", "max-eval-iters"}
+	return []string{"strategy", "name", "system", "memory-dir", "skills-dir", "state-dir", "max-eval-iters"}
 }
 
 // checkBuiltinOnlyFlags rejects flags of the built-in agent that were given for another one.

@@ -180,8 +180,6 @@ func (h *kernelAndAgentHost) checkFlags() (err error) {
 		}
 	}
 	switch f := h.flags; {
-	case f.builtin.systemFile != "" && f.agent != "builtin":
-		return fmt.Errorf("--system is for the built-in agent, not for --agent %s", f.agent)
 	case f.readyTimeout <= 0:
 		return fmt.Errorf("--ready %v: want a time of more than 0", f.readyTimeout)
 	case f.maxFrameBytes <= 0:
