@@ -13,13 +13,17 @@ let working = Promise.resolve(); // until all queries so far are answered
 
 // deliver gives a message to what waits for it, or keeps it.
 function deliver(key, message) {
-  if (waiting.has(key)) waiting.get(key)(message);
-  else arrived.set(key, message);
+  const resolve = waiting.get(key);
+  if (resolve === undefined) return arrived.set(key, message);
+  waiting.delete(key); // the next run of a cell has the same key
+  resolve(message);
 }
 
-// receive resolves with the message of this key.
+// receive resolves with the next message of this key.
 function receive(key) {
-  return new Promise((resolve) => (arrived.has(key) ? resolve(arrived.get(key)) : waiting.set(key, resolve)));
+  const message = arrived.get(key);
+  if (arrived.delete(key)) return Promise.resolve(message);
+  return new Promise((resolve) => waiting.set(key, resolve));
 }
 
 // send writes one frame: the body's length, eight bytes little-endian, and the body.
