@@ -88,7 +88,7 @@ type GradingFailure struct {
 type PhaseTimes struct {
 	StartMS   int64 `json:"start_ms"`   // starting kernel and agent, and the case's setup
 	WorkMS    int64 `json:"work_ms"`    // from the task to the end of the agent's work
-	WaitMS    int64 `json:"wait_ms"`    // the part of WorkMS in which the agent waited to call its model, by its own account
+	WaitMS    int64 `json:"wait_ms"`    // the part of WorkMS in which the agent waited to call its models; by its own account if no call went through the server
 	CollectMS int64 `json:"collect_ms"` // collecting the notebook's state and stopping the agent
 	GradeMS   int64 `json:"grade_ms"`
 }
@@ -128,8 +128,8 @@ type Limits struct {
 	CellTimeoutS float64 `json:"cell_s"`     // seconds that a run of a cell or an execute_code may take
 	MaxTurns     int     `json:"turns"`      // assistant messages
 	MaxActions   int     `json:"actions"`    // of the agent
-	MaxTokens    int64   `json:"tokens"`     // input and output, by the agent's account
-	MaxCostUSD   float64 `json:"cost_usd"`   // by the agent's account
+	MaxTokens    int64   `json:"tokens"`     // input and output, of the calls through the server and by the agent's account
+	MaxCostUSD   float64 `json:"cost_usd"`   // as for MaxTokens
 	MaxDiskBytes int64   `json:"disk_bytes"` // added to the working folder, measured each second
 
 	MaxTraceBytes int64 `json:"trace_bytes"` // of messages in the trace
