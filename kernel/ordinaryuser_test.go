@@ -58,7 +58,14 @@ func startPoolInPIDNamespaces(t *testing.T, maxKernels int) *testPool {
 	return w
 }
 
-// The parent of a kernel in a PID namespace is reported as the server sees it, and no process of a kernel is left.
+// The parent of a kernel in a PID namespace is reported as the server sees it. Its kernels can be stopped when it has died.
+func TestDeadParentIsReplacedForOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if becomeOrdinaryUser(t) {
+		requireDeadParentIsReplaced(t, startPoolInPIDNamespaces(t, 4))
+	}
+}
+
 func TestStoppedKernelsLeaveNoProcessesForOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	if becomeOrdinaryUser(t) {

@@ -254,11 +254,30 @@ func requireDeadParentIsReplaced(t *testing.T, w *testPool) {
 	require.NotNil(t, next.ReadyMessage.Pool)
 	require.NotEqual(t, poolParentPIDOf(old), poolParentPIDOf(next))
 	require.Contains(t, w.log.String(), "another is started")
-	require.Empty(t, old.stdoutOfCode("import subprocess\nsubprocess.Popen(['sleep', '600'], start_new_session=True)"))
+	command := []string{"sleep", fmt.Sprint(1_000_000 + old.PID())}
+	require.Empty(t, old.stdoutOfCode(fmt.Sprintf("import subprocess\nchild = subprocess.Popen(%q.split(), start_new_session=True)", strings.Join(command, " "))))
+	require.NotEmpty(t, processesOf(t, command))
 	began := time.Now()
 	require.NoError(t, old.Stop(t.Context()))
 	require.Less(t, time.Since(began), subprocess.StopGrace, "it waits for nothing that only init can do")
+	if w.sandbox != nil {
+		require.Empty(t, processesOf(t, command))
+	}
 	awaitProcessGone(t, old.PID()) // init reaps it, some time later
+}
+
+// processesOf returns the folders in /proc of the processes that run a command.
+func processesOf(t *testing.T, command []string) (found []string) {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, _ := os.ReadFile(path) // fails if it has ended
+		if string(text) == strings.Join(command, "\x00")+"\x00" {
+			found = append(found, path)
+		}
+	}
+	return found
 }
 
 // If the pool's parent process hangs, a start of a kernel waits until parentAnswerTimeout and

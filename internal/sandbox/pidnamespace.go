@@ -159,7 +159,7 @@ func WaitForChild(pid int) (status syscall.WaitStatus, err error) {
 	}
 }
 
-// Kill kills all processes of the namespace, and does not wait. It must not be called once Remove is.
+// Kill kills all processes of the namespace, and does not wait. It must not be called once Remove or Abandon is.
 func (n *PIDNamespace) Kill() {
 	if n.firstFD < 0 {
 		_ = n.control.Close()
@@ -237,6 +237,16 @@ func (n *PIDNamespace) reapWithin(timeout time.Duration) error {
 	case <-time.After(timeout):
 		return errNamespaceLeft
 	}
+}
+
+// Abandon kills what is left in the namespace and does not wait until it has ended. It replaces Remove for a program
+// whose parent has died: the namespace ends when init has waited for the program, which may take seconds.
+func (n *PIDNamespace) Abandon() error {
+	err := n.close()
+	if n.firstFD >= 0 {
+		err = errors.Join(err, unix.Close(n.firstFD))
+	}
+	return err
 }
 
 // close kills what is left in the namespace and closes the control socket.

@@ -259,14 +259,25 @@ func (p *Process) stopAndCleanUp(ctx context.Context) error {
 	}
 	p.signalGroup(syscall.SIGKILL)
 	<-p.exited
-	if p.pidNamespace != nil {
-		err = errors.Join(err, p.pidNamespace.Remove())
-	}
+	err = errors.Join(err, p.removePIDNamespace())
 	p.killStrays()
 	p.supervisor.removeLive(p)
 	err = errors.Join(err, p.output.close())
 	<-p.output.drained
 	return errors.Join(err, p.removeCgroups())
+}
+
+// removePIDNamespace kills what is left in the PID namespace of the process, and waits until it has ended if that does
+// not depend on init.
+func (p *Process) removePIDNamespace() error {
+	switch {
+	case p.pidNamespace == nil:
+		return nil
+	case p.exit.StatusUnknown:
+		return p.pidNamespace.Abandon()
+	default:
+		return p.pidNamespace.Remove()
+	}
 }
 
 // killStrays kills what the process has started and what has left its process group, if that was not
@@ -277,10 +288,10 @@ func (p *Process) killStrays() {
 	p.namespace = nil
 	p.mu.Unlock()
 	if namespace != nil {
-		if p.pidNamespace == nil {
+		if p.pidNamespace == nil || p.exit.StatusUnknown {
 			namespace.kill()
 		} else {
-			namespace.close() // all that was in it has been killed
+			namespace.close() // the end of the PID namespace was that of all in it
 		}
 		p.supervisor.notifyCleanupHelper(noteNamespaceGone, p.PID())
 	}
