@@ -35,9 +35,10 @@ func NewPersonWatcherBeforeTask(journal *trace.Journal, limits runs.Limits) Watc
 }
 
 // AwaitStart reads the trace until the person has started, until nothing can be started any more, or until ctx
-// ends.
-func (w Watcher) AwaitStart(ctx context.Context) {
-	w.readEntriesDuring(func() { w.person.awaitStart(ctx) }, w.readBeforeTask)
+// ends, and reports whether the person has started.
+func (w Watcher) AwaitStart(ctx context.Context) (hasStarted bool) {
+	w.readEntriesDuring(func() { hasStarted = w.person.awaitStart(ctx) }, w.readBeforeTask)
+	return hasStarted
 }
 
 // StartTask tells the watcher that the agent gets its task now, which starts the timers.

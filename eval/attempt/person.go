@@ -10,21 +10,29 @@ import (
 
 // personState is what the watcher remembers in an attempt in which a person does the agent's work.
 type personState struct {
-	started      chan struct{} // closed when the person has started, or nothing can be started any more
-	closeStarted sync.Once
-	editedCell   string // id of the cell that the last action edited; empty: the last action was no edit
+	waitEnded  chan struct{} // closed when the person has started, or nothing can be started any more
+	endOnce    sync.Once
+	hasStarted bool   // set before waitEnded is closed
+	editedCell string // id of the cell that the last action edited; empty: the last action was no edit
 }
 
-func newPersonState() *personState { return &personState{started: make(chan struct{})} }
+func newPersonState() *personState { return &personState{waitEnded: make(chan struct{})} }
 
-// endWait ends awaitStart. Further calls do nothing.
-func (p *personState) endWait() { p.closeStarted.Do(func() { close(p.started) }) }
+// endWait ends awaitStart, which returns hasStarted. Further calls do nothing.
+func (p *personState) endWait(hasStarted bool) {
+	p.endOnce.Do(func() {
+		p.hasStarted = hasStarted
+		close(p.waitEnded)
+	})
+}
 
-// awaitStart waits for endWait, or until ctx ends.
-func (p *personState) awaitStart(ctx context.Context) {
+// awaitStart waits for endWait, or until ctx ends, and reports whether the person has started.
+func (p *personState) awaitStart(ctx context.Context) bool {
 	select {
-	case <-p.started:
+	case <-p.waitEnded:
+		return p.hasStarted
 	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"assay/eval/attempt"
 	"assay/eval/runs"
+	"assay/eval/session"
 	"assay/internal/trace"
 )
 
@@ -79,30 +80,28 @@ func TestWorkOfAPersonIsTheAgents(t *testing.T) {
 // The work begins when the owner has pressed start, or not at all if a child has ended.
 func TestPersonStartsTheAttempt(t *testing.T) {
 	t.Parallel()
-	for line, starts := range map[string]bool{
-		`console>server#1 {"type":"attempt_start"}`:       true,
-		`console>server#1! {"type":"attempt_start"}`:      false,
-		`agent>server {"type":"attempt_start"}`:           false,
-		`session {"type":"peer_ended","action":"kernel"}`: true,
+	for line, want := range map[string]struct{ ends, starts bool }{
+		`console>server#1 {"type":"attempt_start"}`:       {true, true},
+		`console>server#1! {"type":"attempt_start"}`:      {false, false},
+		`agent>server {"type":"attempt_start"}`:           {false, false},
+		`session {"type":"peer_ended","action":"kernel"}`: {true, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			journal := trace.NewJournal("s")
 			w := attempt.NewPersonWatcherBeforeTask(journal, testLimits())
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				w.AwaitStart(t.Context())
-			}()
+			started := make(chan bool, 1)
+			go func() { started <- w.AwaitStart(t.Context()) }()
 			<-time.After(time.Hour) // a person takes as long as it takes
 			playTestCaseLine(t, journal, line)
 			synctest.Wait()
 			select {
-			case <-done:
-				require.True(t, starts, line)
+			case hasStarted := <-started:
+				require.True(t, want.ends, line)
+				require.Equal(t, want.starts, hasStarted, line)
 			default:
-				require.False(t, starts, line)
+				require.False(t, want.ends, line)
 				playTestCaseLine(t, journal, `console>server#1 {"type":"attempt_start"}`)
-				<-done
+				require.True(t, <-started)
 			}
 			w.Close()
 		})
@@ -115,6 +114,23 @@ func TestWaitForAPersonIsCancelled(t *testing.T) {
 	w := attempt.NewPersonWatcherBeforeTask(trace.NewJournal("s"), testLimits())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w.AwaitStart(ctx)
+	require.False(t, w.AwaitStart(ctx))
 	w.Close()
+}
+
+// An attempt that ends before its person has started keeps the time when it was prepared.
+func TestAttemptOfAPersonWhoNeverStarts(t *testing.T) {
+	t.Parallel()
+	var killedAt time.Time
+	result, _ := runAttempt(t, followsTask, map[string]any{
+		"id": "never", "task": "t", "grader": map[string]any{"type": "exact", "config": map[string]any{"ground_truth": map[string]any{"n": 1}}},
+	}, func(cfg *attempt.Config) {
+		cfg.Person = "ada"
+		cfg.OnSession = func(s *session.Session) {
+			killedAt = time.Now()
+			s.KillChildren()
+		}
+	})
+	require.Contains(t, []runs.Outcome{runs.OutcomeAgentError, runs.OutcomeAgentExit, runs.OutcomeKernelExit}, result.Outcome, result.Detail)
+	require.True(t, result.Started.Before(killedAt))
 }

@@ -203,7 +203,7 @@ func (w *completionWatcher) readBeforeTask(e *trace.Entry) {
 	default:
 	}
 	if w.person != nil && (isAttemptStart(e) || w.earlyVerdict != nil) {
-		w.person.endWait()
+		w.person.endWait(w.earlyVerdict == nil)
 	}
 }
 

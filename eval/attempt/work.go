@@ -52,10 +52,11 @@ func (a *attempt) runAgent(ctx context.Context) {
 }
 
 // awaitHolder waits, without a time limit, until the server or a console holds the notebook and, if a person
-// does the work, until that person starts. It returns early when ctx ends or a child has ended; the watcher
-// learns of the child from the trace.
+// does the work, until that person starts, whose actions are then carried out. It returns early when ctx ends or a
+// child has ended; the watcher learns of the child from the trace.
 func (a *attempt) awaitHolder(ctx context.Context) {
 	a.job.Progress.setActivity("waiting for a console")
+	hasStarted := false
 	a.watcher.readEntriesDuring(func() {
 		if err := a.session.AwaitHolder(ctx); err != nil {
 			a.log.Debug("the notebook has no holder", "error", err)
@@ -64,9 +65,9 @@ func (a *attempt) awaitHolder(ctx context.Context) {
 			return
 		}
 		a.job.Progress.setActivity("waiting for " + a.cfg.Person + " to start")
-		a.watcher.person.awaitStart(ctx)
+		hasStarted = a.watcher.person.awaitStart(ctx)
 	}, a.watcher.readBeforeTask)
-	if a.watcher.person != nil {
+	if hasStarted {
 		a.startedAt = time.Now()
 		a.session.RefuseActions("")
 	}
