@@ -203,7 +203,9 @@ func (cfg Config) withDefaults() Config {
 }
 
 // reports reports whether the finding in a situation is reported, whatever it is.
-func (cfg Config) reports(s situation) bool { return len(cfg.Only) == 0 || slices.Contains(cfg.Only, s.name) }
+func (cfg Config) reports(s situation) bool {
+	return len(cfg.Only) == 0 || slices.Contains(cfg.Only, s.name)
+}
 
 // situations returns the situations to try: those to report, and those that they need.
 func (cfg Config) situations() []situation {

@@ -81,7 +81,7 @@ func protocolError(line string) error {
 	case hasColon && rest == "" && name != "":
 		near := lint.NearestWord(name, []string{agentFlagMCP, agentFlagACP})
 		if near == "" {
-			return fmt.Errorf("--agent: unknown protocol %s: want mcp: or acp:", name)
+			return fmt.Errorf("--agent: unknown protocol %s: want 'mcp: COMMAND' or 'acp: COMMAND'", name)
 		}
 		return fmt.Errorf("--agent: unknown protocol %s: did you mean %s:?", name, near)
 	case first != line && (first == agentFlagMCP || first == agentFlagACP):
