@@ -9,9 +9,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"assay/internal/sandbox"
 )
@@ -55,9 +59,6 @@ func serveSandboxRequest(in io.Reader, out io.Writer) error {
 	defer cancel()
 	machine := sandbox.ProbeMachine(ctx, launcher)
 	machine.NetworkNamespaces = machine.NetworkNamespaces && !o.SharesNetwork
-	if o.PythonLauncher != nil {
-		machine.PIDNamespaces = false // the kernel pool makes them, see package kernel
-	}
 	plan, err := machine.Plan(o.Rules)
 	if err != nil {
 		return err
@@ -90,8 +91,45 @@ func (o sandboxRequest) start(cmd *exec.Cmd, plan sandbox.Plan, launcher []strin
 		return nil, err
 	}
 	cmd.Err = nil // Argv[0] is only found in PATH of Env
-	cmd.Path, cmd.Args = o.PythonLauncher[0], append(append(o.PythonLauncher, string(text)), o.Argv...)
-	return nil, cmd.Start()
+	cmd.Path = o.PythonLauncher[0]
+	start := func(control int) error {
+		cmd.Args = slices.Concat(o.PythonLauncher, []string{strconv.Itoa(control), string(text)}, o.Argv)
+		return cmd.Start()
+	}
+	if !plan.PIDNamespace {
+		return nil, start(0)
+	}
+	return startInPIDNamespace(cmd, start)
+}
+
+// startInPIDNamespace starts cmd, a Python launcher that makes a PID namespace and ends, by start, which gets the
+// descriptor of its control socket. The processes of the namespace become children of this one, as they become those of
+// the kernel pool's parent. The namespace is nil if the launcher fails.
+func startInPIDNamespace(cmd *exec.Cmd, start func(control int) error) (*sandbox.PIDNamespace, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, err
+	}
+	control, inner, err := sandbox.NewPIDControl()
+	if err != nil {
+		return nil, err
+	}
+	report, launcherReport, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	const firstExtraFD = 3
+	number := firstExtraFD + len(cmd.ExtraFiles)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, inner, launcherReport)
+	if err := errors.Join(start(number), inner.Close(), launcherReport.Close()); err != nil {
+		return nil, err
+	}
+	ids, err := io.ReadAll(report)
+	err = errors.Join(err, report.Close(), unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil))
+	var program, first int
+	if _, scanErr := fmt.Sscan(string(ids), &program, &first); err != nil || scanErr != nil {
+		return nil, errors.Join(err, control.Close()) // cmd says why it has failed
+	}
+	return sandbox.OpenPIDNamespace(control, program, first, func() { _, _ = sandbox.WaitForChild(first) }), nil
 }
 
 // runCommand runs Argv in the sandbox by cmd. It begins when it reads a line on its
