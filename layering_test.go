@@ -43,7 +43,7 @@ web:
 eval/batch:            eval/attempt eval/runs testcases internal/stats
 eval/rescore:          eval/runs testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/replay internal/redact internal/stats
 eval/attempt:          eval/session eval/runs router kernel agent testcases testcases/grading testcases/grading/pyvalue internal/model internal/model/calllog internal/model/conversation internal/model/gateway internal/model/replay internal/notebook internal/redact internal/trace internal/trace/flow internal/subprocess internal/sandbox internal/protocol internal/rawjson
-eval/session:          router kernel agent internal/model internal/model/calllog internal/model/gateway internal/notebook internal/redact internal/trace internal/subprocess internal/sandbox internal/protocol
+eval/session:          router kernel agent internal/model internal/model/calllog internal/model/gateway internal/model/replay internal/notebook internal/redact internal/trace internal/subprocess internal/sandbox internal/protocol
 eval/runs:             internal/redact
 
 router:                internal/trace internal/protocol

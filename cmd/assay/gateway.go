@@ -23,11 +23,13 @@ import (
 type gatewayFlags struct {
 	mode     string // on or off
 	maxCalls int    // in flight; 0 means no limit
+	cacheDir string // folder of the cache of replies; "": none
 }
 
 func (f *gatewayFlags) add(flags *pflag.FlagSet) {
 	f.mode = "on"
 	flags.Var(choiceFlag{&f.mode, []string{"on", "off"}}, "gateway", "have agents call their models through this process, which keeps the keys, counts, limits and records: `on|off`")
+	flags.StringVar(&f.cacheDir, "cache", "", "`folder` with models' replies: a call that an earlier run has made is answered from there, and other replies are added")
 	flags.IntVar(&f.maxCalls, "max-model-calls", 0, "maximum `number` of model calls in flight over all agents and judges; 0 is no limit")
 }
 
@@ -38,8 +40,24 @@ func (f *gatewayFlags) check() error {
 		return fmt.Errorf("--max-model-calls %d: want at least 1, or 0 for no limit", f.maxCalls)
 	case f.maxCalls > 0 && f.mode == "off":
 		return errors.New("--max-model-calls is enforced by the gateway, which is off: leave out --gateway off or --max-model-calls")
+	case f.cacheDir != "" && f.mode == "off":
+		return errors.New("--cache: the calls go through the gateway, which is off: leave out --gateway off or --cache")
 	}
 	return nil
+}
+
+// checkCache rejects --cache for agents whose calls of models this process does not see, and for models without an API.
+func (f *kernelAndAgentFlags) checkCache() error {
+	switch prefix, _, _ := model.ParseName(f.builtin.model); {
+	case f.gateway.cacheDir == "":
+		return nil
+	case !f.usesGateway():
+		return fmt.Errorf("--cache: the agent %s makes no calls of models through Assay", f.agent)
+	case prefix == model.PrefixScript, prefix == model.PrefixReplay:
+		return fmt.Errorf("--cache is for models behind an API, not for %s", f.builtin.model)
+	default:
+		return nil
+	}
 }
 
 // usesGateway reports whether the agent's calls of models go through this process. Some agents call no model, or not
@@ -68,7 +86,7 @@ func (h *kernelAndAgentHost) newModelGateway() (*modelGateway, error) {
 		Vendors: map[string]gateway.Vendor{}, Slots: h.modelSlots, FindCard: g.findCard, Transport: gateway.NewTransport(), Log: h.p.newLogger(),
 		RefusesHosted: f.confinesAgent() && f.agentSandbox.network != "on",
 	}
-	if err := g.files.open(h.p, f.builtin); err != nil || g.files.isReplay() {
+	if err := g.files.open(h.p, f); err != nil || g.files.isReplay() {
 		return g, err
 	}
 	for _, prefix := range []string{model.PrefixAnthropic, model.PrefixOpenAI} {
@@ -188,6 +206,9 @@ func (g *modelGateway) builtinArguments(f *builtinAgentFlags) []string {
 		behind.isPriceUnknown = openai.IsThirdParty(f.model, baseURL)
 		behind.isOpenAI = !behind.isPriceUnknown
 		api = cmp.Or(api, openai.DefaultAPI(baseURL))
+	}
+	if g.files.cache != nil {
+		behind.isPriceUnknown = true // a reply from the cache costs nothing, which the agent does not see
 	}
 	if api != "" {
 		behind.modelArgs = append(behind.modelArgs, "api="+string(api))

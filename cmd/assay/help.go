@@ -15,7 +15,7 @@ import (
 const flagGroups = `
 Common flags:       agent model kernel case id jobs addr out ui wall token-file
 Selection:          tag meta first epochs data only
-Agent and model:    person strategy model-arg name system* agent-env* agent-network* agent-read agent-write* agent-home record memory-dir* skills-dir* state-dir* max-eval-iters* max-model-calls gateway*
+Agent and model:    person strategy model-arg name system* agent-env* agent-network* agent-read agent-write* agent-home record cache memory-dir* skills-dir* state-dir* max-eval-iters* max-model-calls gateway*
 Kernel and sandbox: python network memory pool preload* sandbox sandbox-agent sandbox-read sandbox-root* processes* open-files* disk* ready* stdio-limit* frame-limit*
 Limits:             cell idle turns actions tokens cost trace-limit* grace* session-idle*
 Server:             headless runs console-role* origin* allow-remote* session socket attach url

@@ -174,7 +174,7 @@ func (h *kernelAndAgentHost) copySystemText() error {
 // checkFlags rejects invalid flags before anything is started.
 func (h *kernelAndAgentHost) checkFlags() (err error) {
 	isForeign := h.flags.hasForeignAgent()
-	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(), h.flags.agentSandbox.check(isForeign, h.flags.sandbox.isOn), h.flags.pool.check(h.flags.kernel), h.flags.gateway.check(), h.flags.checkModelCalls(), h.flags.checkBuiltinOnlyFlags()} {
+	for _, err := range []error{h.flags.limits.check(), h.flags.sandbox.check(), h.flags.agentSandbox.check(isForeign, h.flags.sandbox.isOn), h.flags.pool.check(h.flags.kernel), h.flags.gateway.check(), h.flags.checkCache(), h.flags.checkModelCalls(), h.flags.checkBuiltinOnlyFlags()} {
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +14,9 @@ import (
 	"assay/internal/redact"
 )
 
-// recordingFiles are the recordings that the gateway plays and writes.
+// recordingFiles are the recordings that the gateway plays and writes, and the cache of replies.
 type recordingFiles struct {
+	cache    *replay.Cache    // of --cache; nil: none
 	played   string           // file of --model replay:FILE; "": none
 	match    replay.MatchMode // of --model-arg
 	contents *replay.Recording
@@ -22,10 +24,16 @@ type recordingFiles struct {
 	redactor *redact.Redactor
 }
 
-// open opens the recordings of the flags. It fails if the one to play has no calls or is malformed, or if the
-// other cannot be written. The caller closes the files.
-func (r *recordingFiles) open(p *cli, f builtinAgentFlags) error {
+// open opens the recordings and the cache of the flags. It fails if the one to play has no calls or is malformed, or if
+// the others cannot be written. The caller closes the files.
+func (r *recordingFiles) open(p *cli, flags *kernelAndAgentFlags) (err error) {
+	f := flags.builtin
 	r.redactor = p.redactor
+	if dir := flags.gateway.cacheDir; dir != "" {
+		if r.cache, err = replay.OpenCache(dir, p.newLogger()); err != nil {
+			return fmt.Errorf("--cache: %w", err)
+		}
+	}
 	if file, isReplay := strings.CutPrefix(f.model, model.PrefixReplay); isReplay {
 		options, _, err := p.modelSettings(f.model, f.modelArgs)
 		if err != nil {
@@ -39,7 +47,6 @@ func (r *recordingFiles) open(p *cli, f builtinAgentFlags) error {
 	if f.record == "" {
 		return nil
 	}
-	var err error
 	r.written, err = openRecordingFile(f.record)
 	return err
 }
@@ -47,7 +54,7 @@ func (r *recordingFiles) open(p *cli, f builtinAgentFlags) error {
 // isReplay reports whether the agents' calls are answered from a recording.
 func (r *recordingFiles) isReplay() bool { return r.played != "" }
 
-// configure makes an endpoint play and record the calls of its agent. It fails if the recording cannot be played to
+// configure makes an endpoint play, record and cache the calls of its agent. It fails if the recording cannot be played to
 // this agent.
 func (r *recordingFiles) configure(cfg *gateway.Config) error {
 	normalizer := replay.Normalizer{Session: cfg.Agent.Session, Sandbox: []string{cfg.Agent.Workdir}, Redactor: r.redactor}
@@ -56,6 +63,9 @@ func (r *recordingFiles) configure(cfg *gateway.Config) error {
 	}
 	if r.written != nil {
 		cfg.Recorder = normalizer.NewRecorder(r.written)
+	}
+	if r.cache != nil {
+		cfg.Cache = r.cache.ForAttempt(normalizer, cfg.Agent.Scope)
 	}
 	if !r.isReplay() {
 		return nil

@@ -328,7 +328,7 @@ func (f *runFlags) recordedFlags(paths []string, h *kernelAndAgentHost) map[stri
 		"paths": absolutePaths(paths), "agent": f.host.agent, "person": h.person, "model": b.model, "strategy": b.strategy, "name": b.name,
 		"model_args": withoutCredentials(b.modelArgs), "max_eval_iters": b.maxEvalIters, "memory_dir": b.memoryDir,
 		"system": b.systemFile, "system_sha256": systemHash,
-		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "gateway": f.host.gateway.mode, "max_model_calls": f.host.gateway.maxCalls,
+		"skills_dir": b.skillsDir, "state_dir": b.stateDir, "record": b.record, "cache": f.host.gateway.cacheDir, "gateway": f.host.gateway.mode, "max_model_calls": f.host.gateway.maxCalls,
 		"kernel": f.host.kernel, "network": f.host.sandbox.network, "agent_confined": !f.host.hasForeignAgent() || f.host.confinesAgent(), "agent_network": h.recordedAgentNetwork(),
 		"jobs": f.jobs, "epochs": f.epochs,
 		"limits": f.host.limits.overrides(), "selection": f.selection,

@@ -129,6 +129,9 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	f.withhold(nil, h.supervisor.TempDir()) // in case it is in a folder of the agent's program
 	f.withholdOutput(h.flags.builtin.record)
 	f.withholdRuns(slices.Concat(f.readPaths, h.flags.agentSandbox.readPaths, commandReadPaths(h.agentCommand)))
+	if dir := h.flags.gateway.cacheDir; dir != "" {
+		f.withhold(nil, dir) // it has what other attempts have answered
+	}
 	machine := sandbox.ProbeMachine(ctx, h.p.sandboxLauncherCommand())
 	rules := h.kernelSandboxRules(f.newRules(f.readPaths), machine)
 	rules.Network = f.kernelNetwork()

@@ -122,6 +122,9 @@ func (m *modelCalls) countUsage(reply calllog.Reply) {
 	if reply.IsComplete || reply.IsLeft {
 		m.usage.ModelCalls++
 	}
+	if reply.IsCached {
+		m.usage.CachedCalls++
+	}
 	m.usage.InputTokens += used.PromptTokens()
 	m.usage.OutputTokens += used.OutputTokens
 	m.usage.CacheReadInputTokens += used.CacheReadInputTokens

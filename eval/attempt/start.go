@@ -15,6 +15,7 @@ import (
 	"assay/eval/runs"
 	"assay/eval/session"
 	"assay/internal/model/gateway"
+	"assay/internal/model/replay"
 	"assay/internal/protocol"
 	"assay/internal/sandbox"
 	"assay/router"
@@ -58,7 +59,7 @@ func (a *attempt) startSession(ctx context.Context) error {
 		WorkdirRoot: a.cfg.WorkdirRoot, PrepareWorkdir: a.stageFiles, AwaitConsole: a.cfg.AwaitConsole && a.cfg.Person == "", IsEvaluation: true,
 		AgentInit: newAgentInit(a.limits), MaxDiskBytes: a.limits.MaxDiskBytes, NewCellID: a.cellIDGenerator(),
 		Router:     router.Config{AfterAgentFrame: a.watcher.position.await, CellTimeout: secondsToDuration(a.limits.CellTimeoutS), CellRunLimit: secondsToDuration(a.limits.CellTimeoutS), MaxFrameBytes: a.cfg.Kernel.MaxFrameBytes, Shared: a.cfg.SharedConsoles, ReadOnly: a.cfg.ReadOnlyConsoles},
-		OpenModels: a.cfg.OpenModels, ModelSilenceDelay: a.modelSilenceDelay(),
+		OpenModels: a.cfg.OpenModels, ModelSilenceDelay: a.modelSilenceDelay(), ModelScope: replay.CacheScope{Epoch: a.job.Epoch, Try: a.job.Try},
 		ModelLimits: gateway.Limits{MaxCalls: a.limits.MaxTurns, MaxTokens: a.limits.MaxTokens, MaxCostUSD: a.limits.MaxCostUSD},
 		ChildOutput: childOutput, Redactor: a.redactor, ChildLineSink: a.cfg.ChildLineSink, Log: a.log,
 	}

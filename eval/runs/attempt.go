@@ -99,11 +99,12 @@ type PhaseTimes struct {
 type Usage struct {
 	InputTokens  int64    `json:"input_tokens"` // of all prompts, cached or not
 	OutputTokens int64    `json:"output_tokens"`
-	CostUSD      *float64 `json:"cost_usd"`    // nil: the price is unknown
-	ModelCalls   int      `json:"model_calls"` // that got a reply, or else assistant messages
-	Actions      int      `json:"actions"`     // of the agent
-	CellsRun     int      `json:"cells_run"`   // executions of cells that have ended
-	Retries      int      `json:"retries"`     // failed model calls that were repeated
+	CostUSD      *float64 `json:"cost_usd"`               // nil: the price is unknown
+	ModelCalls   int      `json:"model_calls"`            // that got a reply, or else assistant messages
+	CachedCalls  int      `json:"cached_calls,omitempty"` // of ModelCalls: the cache has replied; their tokens count, but they cost nothing
+	Actions      int      `json:"actions"`                // of the agent
+	CellsRun     int      `json:"cells_run"`              // executions of cells that have ended
+	Retries      int      `json:"retries"`                // failed model calls that were repeated
 
 	// Parts of InputTokens: read from the provider's cache, and written to it.
 	CacheReadInputTokens     int64 `json:"cache_read_input_tokens"`

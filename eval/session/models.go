@@ -32,7 +32,7 @@ func (s *Session) newModelServer() *modelServer {
 	m := &modelServer{session: s}
 	m.stopping, m.stop = context.WithCancel(context.Background())
 	m.endpoint = s.cfg.OpenModels(gateway.Agent{
-		Limits: s.cfg.ModelLimits, OnEvent: m.record, SilenceDelay: s.cfg.ModelSilenceDelay, Session: s.cfg.ID, Workdir: s.workdir,
+		Limits: s.cfg.ModelLimits, OnEvent: m.record, SilenceDelay: s.cfg.ModelSilenceDelay, Session: s.cfg.ID, Workdir: s.workdir, Scope: s.cfg.ModelScope,
 	})
 	return m
 }
@@ -99,7 +99,7 @@ func (m *modelServer) entryOf(e gateway.Event) (kind string, message any) {
 		r := e.Reply
 		const nanosecondsPerMS = 1e6
 		return calllog.TypeReply, calllog.Reply{
-			Type: calllog.TypeReply, Call: e.Call, Status: r.Status, Model: r.Model, Response: r.Response, IsComplete: r.IsComplete, IsLeft: r.IsLeft, CostUSD: r.CostUSD,
+			Type: calllog.TypeReply, Call: e.Call, Status: r.Status, Model: r.Model, Response: r.Response, IsComplete: r.IsComplete, IsLeft: r.IsLeft, IsCached: r.IsCached, CostUSD: r.CostUSD,
 			Error: r.Error, APIError: apiErrorOf(r.APIError), Limit: r.Limit, IsRefusedByVendor: r.IsRefusedByVendor, RetryAfterMS: r.RetryAfter.Milliseconds(),
 			FirstByteMS: float64(r.FirstByte) / nanosecondsPerMS,
 		}

@@ -53,6 +53,7 @@ import (
 
 	"assay/agent"
 	"assay/internal/model/gateway"
+	"assay/internal/model/replay"
 	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/redact"
@@ -92,8 +93,9 @@ type Config struct {
 	OpenModels  func(gateway.Agent) *gateway.Endpoint
 	ModelLimits gateway.Limits
 
-	// ModelSilenceDelay is SilenceDelay of [gateway.Agent].
+	// ModelSilenceDelay and ModelScope are SilenceDelay and Scope of [gateway.Agent].
 	ModelSilenceDelay time.Duration
+	ModelScope        replay.CacheScope
 
 	// WorkdirRoot is the folder in which the session makes its working folder; empty is
 	// the default folder for temporary files.

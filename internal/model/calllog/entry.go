@@ -59,6 +59,7 @@ type Reply struct {
 	Response   *model.Response `json:"response,omitempty"` // what came of it
 	IsComplete bool            `json:"complete"`
 	IsLeft     bool            `json:"left,omitempty"`      // the agent has not read it to its end: it counts, and its usage may be estimated
+	IsCached   bool            `json:"cached,omitempty"`    // the cache has replied, which costs nothing
 	CostUSD    *float64        `json:"cost_usd"`            // null: the price is not known
 	Error      string          `json:"error,omitempty"`     // why there is no complete reply
 	APIError   *APIError       `json:"api_error,omitempty"` // the error that the API sent

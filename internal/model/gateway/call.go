@@ -34,6 +34,9 @@ type call struct {
 	reply    Reply
 	answer   *replay.Answer // from the recording; nil: a model has replied
 
+	slot     *replay.CacheSlot // of the call in the cache; nil: it is not cached
+	reasoned *model.Response   // the reply with the reasoning that OpenAI has encrypted; nil: as in reply
+
 	admittedAt time.Time
 
 	mu          sync.Mutex // held while events about silence are sent, so that these are in order
@@ -206,6 +209,7 @@ func (c *call) fail(w *replyWriter, status int, errorType, text string) {
 	if c.reply.Error == "" {
 		c.reply.Error = oneLine(text)
 	}
+	c.slot.Release() // before the agent repeats the call
 	wire.WriteError(w, c.api, status, errorType, text)
 }
 
@@ -218,7 +222,9 @@ func (c *call) run(w *replyWriter, r *http.Request) {
 		c.replyFromRecording(w, r)
 	case c.envelope.Model != ModelName && hasVendor:
 		c.reply.Model = c.envelope.Model
-		c.forward(w, r, vendor, c.body)
+		if !c.replyFromCache(w, r, vendor) {
+			c.forward(w, r, vendor, c.body)
+		}
 	case c.envelope.Model != ModelName:
 		c.fail(w, http.StatusNotFound, "not_found_error", fmt.Sprintf("there is no key for the model %q: set %s_API_KEY, or use the model %q", c.envelope.Model, strings.ToUpper(c.api.Provider()), ModelName))
 	case m == nil:
@@ -230,17 +236,25 @@ func (c *call) run(w *replyWriter, r *http.Request) {
 			c.fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
 			return
 		}
-		c.forward(w, r, m.Vendor, body)
+		if !c.replyFromCache(w, r, m.Vendor) {
+			c.forward(w, r, m.Vendor, body)
+		}
 	default:
 		c.reply.Model = m.ID
-		c.replyByClient(w, r, m)
+		if !c.replyFromCache(w, r, m.Vendor) {
+			c.replyByClient(w, r, m)
+		}
 	}
 }
 
 // end ends the call.
 func (c *call) end() {
 	c.stopSilence()
-	if c.reply.Response != nil {
+	c.cacheReply()
+	switch {
+	case c.reply.IsCached:
+		c.reply.CostUSD = new(float64)
+	case c.reply.Response != nil:
 		c.reply.CostUSD = c.card().CostUSD(c.reply.Response.Usage)
 	}
 	c.record()
@@ -263,7 +277,8 @@ func (c *call) card() *model.ModelCard {
 	return c.endpoint.cfg.FindCard(c.provider(), c.reply.Model)
 }
 
-// use returns what the call, which has ended, has used.
+// use returns what the call, which has ended, has used. A reply from the cache counts as a reply and has its tokens, so that
+// limits end an attempt where they ended it before, but it costs nothing.
 func (c *call) use() Use {
 	r := c.reply.Response
 	if r == nil {

@@ -54,6 +54,7 @@ func (c *call) failByClient(w *replyWriter, r *http.Request, out *wire.ReplyWrit
 		c.giveUp()
 		c.abort()
 	}
+	c.slot.Release() // before the agent repeats the call
 	c.reply.Error = oneLine(err.Error())
 	c.reply.IsRefusedByVendor = model.IsTransient(err)
 	if refused, isRefusal := errors.AsType[*model.APIError](err); isRefusal {

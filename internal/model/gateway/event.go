@@ -54,6 +54,9 @@ type Reply struct {
 
 	IsLeft bool // the agent has not read the reply to its end: it counts, with an estimate of its usage if need be
 
+	// IsCached says that the cache has replied. Then the cost is 0, and the tokens are those of the call that was cached.
+	IsCached bool
+
 	// CostUSD is the cost in US dollars; nil if the price is not known.
 	CostUSD *float64
 

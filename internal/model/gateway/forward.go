@@ -207,11 +207,18 @@ func (c *call) passOn(w *replyWriter, r *http.Request, vendor Vendor, response *
 			w.Header()[name] = slices.Clone(values)
 		}
 	}
+	if response.StatusCode != http.StatusOK {
+		c.slot.Release() // before the agent repeats the call
+	}
 	w.WriteHeader(response.StatusCode)
 	reader := wire.NewReplyReader(c.api, response.StatusCode, response.Header.Get("Content-Type"))
+	if c.slot != nil {
+		reader.KeepReasoning()
+	}
 	readErr, writeErr := c.copyPieces(w, response.Body, reader, filters)
 	reply := reader.Reply()
-	c.reply.Response, c.reply.IsComplete = reply.Response, reply.IsComplete && reply.Error == nil
+	c.reasoned = reply.Response
+	c.reply.Response, c.reply.IsComplete = wire.WithoutReasoning(reply.Response), reply.IsComplete && reply.Error == nil
 	switch refused := reply.Error; {
 	case response.StatusCode/100 == 3:
 		c.reply.Error = fmt.Sprintf("the model's API replied with the status %d, and redirects are not followed", response.StatusCode)

@@ -3,7 +3,7 @@
 // with the vendor's key in place of the agent's token; a call for the model "assay" goes to
 // the model of the endpoint, in the format of another vendor if need be. The endpoint counts
 // tokens and cost, bounds the calls in flight, refuses calls beyond its limits, and tells of
-// each call what was asked and replied. It knows nothing of notebooks.
+// each call what was asked and replied. A recording or a cache may answer in place of a vendor. It knows nothing of notebooks.
 //
 // # Goroutines
 //
@@ -74,6 +74,9 @@ type Config struct {
 	// Replayer, if set, answers all calls: nothing is sent to a vendor or to Model.
 	Replayer *replay.Replayer
 
+	// Cache, if set, answers calls that an earlier run has made.
+	Cache *replay.AttemptCache
+
 	Recorder *replay.Recorder // writes all calls that a model or the Replayer has answered; nil: none
 
 	Slots *Slots // shared by all endpoints of a run; nil: no limit on calls in flight
@@ -102,6 +105,8 @@ type Agent struct {
 	// Session and Workdir are the name of the agent's session and its working folder, which recordings do not
 	// contain.
 	Session, Workdir string
+
+	Scope replay.CacheScope // in which a cache has the agent's replies
 }
 
 // Vendor is an API of models: where it is, and its key.

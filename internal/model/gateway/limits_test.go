@@ -20,12 +20,7 @@ func newVendors(t *testing.T, before func()) map[string]gateway.Vendor {
 	t.Helper()
 	return anthropicAndOpenAI(t, func(w http.ResponseWriter, r *http.Request) {
 		before()
-		w.Header().Set("Content-Type", "application/json")
-		for _, api := range apis() {
-			if r.URL.Path == api.path {
-				_, _ = w.Write([]byte(api.reply))
-			}
-		}
+		replyTo(w, r)
 	})
 }
 

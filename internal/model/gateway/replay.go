@@ -42,26 +42,38 @@ func (c *call) replyFromRecording(w *replyWriter, r *http.Request) {
 	if at := formatTime(answer.At); at != "" {
 		w.Header().Set(endpoint.TimeHeader, at)
 	}
+	if answer.Err == nil {
+		c.writeReply(w, answer.Response)
+		return
+	}
+	out := c.beginReply(w, answer.Response)
+	if errors.Is(answer.Err, model.ErrCutStream) && w.status == 0 {
+		wire.SetStreamHeaders(w.Header())
+		w.WriteHeader(http.StatusOK) // so that the connection breaks, as it did
+	}
+	c.failByClient(w, r, out, answer.Err)
+}
+
+// writeReply answers the call with a whole reply.
+func (c *call) writeReply(w *replyWriter, response *model.Response) {
+	out := c.beginReply(w, response)
+	c.reply.IsComplete = true
+	if err := out.Finish(response); err != nil {
+		c.giveUp()
+	}
+}
+
+// beginReply writes the content of a reply, which may be nil. The reply must then be finished or failed.
+func (c *call) beginReply(w *replyWriter, response *model.Response) *wire.ReplyWriter {
 	c.noteTraffic()
 	out := wire.NewReplyWriter(w, c.api, c.envelope, "call_"+strconv.FormatInt(c.number, 10))
-	if answer.Response != nil {
-		for i, b := range answer.Response.Content {
+	if response != nil {
+		for i, b := range response.Content {
 			model.EmitBlockDeltas(out.WriteDelta, i, b)
 		}
 	}
-	c.reply.Response = answer.Response
-	if answer.Err != nil {
-		if errors.Is(answer.Err, model.ErrCutStream) && w.status == 0 {
-			wire.SetStreamHeaders(w.Header())
-			w.WriteHeader(http.StatusOK) // so that the connection breaks, as it did
-		}
-		c.failByClient(w, r, out, answer.Err)
-		return
-	}
-	c.reply.IsComplete = true
-	if err := out.Finish(answer.Response); err != nil {
-		c.giveUp()
-	}
+	c.reply.Response = response
+	return out
 }
 
 // record writes the call to the recording, if there is one. A call that was refused before it was made, and one

@@ -183,7 +183,7 @@ func (r *Replayer) Play(api string, body []byte) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	played, err := r.restoreAnswer(*c.origin.recorded)
+	played, err := r.replacers.restoreRecorded(*c.origin.recorded)
 	if err != nil {
 		return nil, err
 	}
@@ -194,14 +194,14 @@ func (r *Replayer) Play(api string, body []byte) (*Answer, error) {
 	return answer, nil
 }
 
-// restoreAnswer returns a copy of a recorded answer with the path of this run's sandbox
+// restoreRecorded returns a copy of a recorded answer with the path of this run's sandbox
 // in place of the placeholders.
-func (r *Replayer) restoreAnswer(recorded recordedAnswer) (restored recordedAnswer, err error) {
+func (r sandboxPathReplacers) restoreRecorded(recorded recordedAnswer) (restored recordedAnswer, err error) {
 	text, err := rawjson.Marshal(recorded)
 	if err != nil {
 		return restored, fmt.Errorf("write the answer again: %w", err)
 	}
-	return restored, json.Unmarshal(r.replacers.restoreAnswer(text), &restored)
+	return restored, json.Unmarshal(r.restoreAnswer(text), &restored)
 }
 
 // takeMatchingCall returns the recorded call that answers a request, and marks it as

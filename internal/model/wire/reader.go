@@ -94,6 +94,14 @@ func NewReplyReader(api API, status int, contentType string) *ReplyReader {
 	return &ReplyReader{api: api, status: status, contentType: contentType, builder: newReplyBuilder(api)}
 }
 
+// KeepReasoning makes the reader keep what OpenAI has encrypted of its reasoning, as the
+// signature of a thinking block; see [ReasoningOfSignature]. It is called before the first Write.
+func (r *ReplyReader) KeepReasoning() {
+	if reply, ok := r.builder.(*ResponsesReply); ok {
+		reply.keepsReasoning = true
+	}
+}
+
 func newReplyBuilder(api API) replyBuilder {
 	switch api {
 	case Messages:

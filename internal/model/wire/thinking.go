@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"assay/internal/model"
@@ -27,6 +28,22 @@ func ReasoningOfSignature(signature string) (id, encrypted string, ok bool) {
 	}
 	id, encrypted, ok = strings.Cut(rest, ":")
 	return id, encrypted, ok && id != "" && encrypted != ""
+}
+
+// WithoutReasoning returns a reply, which may be nil, without what OpenAI has encrypted of its
+// reasoning. The texts of the reasoning stay.
+func WithoutReasoning(reply *model.Response) *model.Response {
+	if reply == nil {
+		return nil
+	}
+	out := *reply
+	out.Content = slices.Clone(reply.Content)
+	for i := range out.Content {
+		if _, _, ok := ReasoningOfSignature(out.Content[i].Signature); ok {
+			out.Content[i].Signature = ""
+		}
+	}
+	return &out
 }
 
 // encryptedContent returns the encrypted_content for a block of thinking, and the id of its

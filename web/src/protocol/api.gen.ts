@@ -231,6 +231,8 @@ export interface RunUsage {
   cost_usd?: number | null;
   /** that got a reply, or else assistant messages */
   model_calls?: number;
+  /** of ModelCalls: the cache has replied; their tokens count, but they cost nothing */
+  cached_calls?: number;
   /** of the agent */
   actions?: number;
   /** executions of cells that have ended */
@@ -249,6 +251,7 @@ export const runUsageSchema = /* @__PURE__ */ object<RunUsage>({
   output_tokens: optional(number),
   cost_usd: optional(nullable(number)),
   model_calls: optional(number),
+  cached_calls: optional(number),
   actions: optional(number),
   cells_run: optional(number),
   retries: optional(number),

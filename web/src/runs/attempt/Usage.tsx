@@ -17,6 +17,8 @@ export function Usage({ line }: { line: AttemptLine }) {
     ["Actions", formatCount(n("actions"))],
     ["Cells run", formatCount(n("cells_run"))],
   ];
+  if (line.usage?.cached_calls)
+    facts.splice(6, 0, ["Of these from the cache of replies", formatCount(n("cached_calls"))]);
   const reported = line.usage?.reported;
   if (
     reported &&
