@@ -188,7 +188,7 @@ export interface RunPhaseTimes {
   start_ms?: number;
   /** from the task to the end of the agent's work */
   work_ms?: number;
-  /** the part of WorkMS in which the agent waited to call its model, by its own account */
+  /** the part of WorkMS in which the agent waited to call its models; by its own account if no call went through the server */
   wait_ms?: number;
   /** collecting the notebook's state and stopping the agent */
   collect_ms?: number;

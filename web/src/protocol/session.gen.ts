@@ -32,9 +32,9 @@ export interface RunLimits {
   turns?: number;
   /** of the agent */
   actions?: number;
-  /** input and output, by the agent's account */
+  /** input and output, of the calls through the server and by the agent's account */
   tokens?: number;
-  /** by the agent's account */
+  /** as for MaxTokens */
   cost_usd?: number;
   /** added to the working folder, measured each second */
   disk_bytes?: number;
