@@ -103,11 +103,18 @@ func (f *kernelAndAgentFlags) checkModelCalls() error {
 	if f.agent == "builtin" {
 		return nil
 	}
-	switch why := f.whyCallsAreNotSeen(); {
-	case why != "" && f.builtin.record != "":
-		return errors.New("--record: " + why)
-	case why != "" && f.builtin.model != "":
-		return errors.New("--model: " + why)
+	why := f.whyCallsAreNotSeen()
+	if why != "" {
+		for name, value := range map[string]*string{"record": &f.builtin.record, "model": &f.builtin.model} {
+			if isOnCommandLine(f.builtin.flags, name) {
+				return fmt.Errorf("--%s: %s", name, why)
+			}
+			*value = ""
+		}
+	}
+	switch {
+	case why != "" && !isOnCommandLine(f.builtin.flags, "model-arg"):
+		return nil
 	case len(f.builtin.modelArgs) > 0 && f.builtin.model == "":
 		return fmt.Errorf("--model-arg %s: there is no --model, whose setting it is", f.builtin.modelArgs[0])
 	default:
@@ -143,7 +150,7 @@ func (f *kernelAndAgentFlags) checkBuiltinOnlyFlags() error {
 		return nil
 	}
 	for _, name := range builtinOnlyFlags() {
-		if f.builtin.flags.Changed(name) {
+		if isOnCommandLine(f.builtin.flags, name) {
 			return fmt.Errorf("--%s is for the built-in agent, not for --agent %q", name, f.agent)
 		}
 	}

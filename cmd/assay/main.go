@@ -197,6 +197,17 @@ func suggest(prefix, near string, cmd *cobra.Command) string {
 // flags: a program that an agent has started would act on that agent's session.
 func childVariables() []string { return []string{"ASSAY_SESSION", "ASSAY_SOCKET"} }
 
+// fromEnvironment is the annotation of flags that were set by setFlagsFromEnvironment.
+const fromEnvironment = "environment"
+
+// isOnCommandLine reports whether a flag was given on the command line. A variable may be set for several commands, of
+// which some have no use for it.
+func isOnCommandLine(flags *pflag.FlagSet, name string) bool {
+	flag := flags.Lookup(name)
+	_, isFromEnvironment := flag.Annotations[fromEnvironment]
+	return flag.Changed && !isFromEnvironment
+}
+
 // setFlagsFromEnvironment sets each flag that was not given from its variable ASSAY_FLAG, except for
 // childVariables.
 func (p *cli) setFlagsFromEnvironment(cmd *cobra.Command) error {
@@ -207,6 +218,7 @@ func (p *cli) setFlagsFromEnvironment(cmd *cobra.Command) error {
 		if flag.Changed || !isSet || err != nil || slices.Contains(childVariables(), name) {
 			return
 		}
+		_ = cmd.Flags().SetAnnotation(flag.Name, fromEnvironment, nil) // the flag exists
 		if flagErr := cmd.Flags().Set(flag.Name, value); flagErr != nil {
 			err = exit.UsageError(fmt.Errorf("%s: %w", name, explainFlagError(cmd, flagErr)))
 		}
