@@ -76,8 +76,12 @@ func serveVendor() error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(ln.Addr().(*net.TCPAddr).Port)
-	go func() { _ = http.Serve(ln, http.HandlerFunc(streamReply)) }() //nolint:gosec // a benchmark on loopback
+	_, port, err := net.SplitHostPort(ln.Addr().String())
+	if err != nil {
+		return err
+	}
+	fmt.Println(port)
+	go func() { _ = http.Serve(ln, http.HandlerFunc(streamReply)) }()
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
@@ -92,7 +96,7 @@ func streamReply(w http.ResponseWriter, r *http.Request) {
 	send("message_start", `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}`)
 	send("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
 	for range chunksPerReply {
-		time.Sleep(chunkInterval)
+		<-time.After(chunkInterval)
 		send("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"at %d."}}`, monotonicTime())
 	}
 	send("content_block_stop", `{"type":"content_block_stop","index":0}`)
@@ -160,7 +164,7 @@ func readStreams(baseURL string, streams int) (streamTimes, error) {
 	var all errgroup.Group
 	for i := range streams {
 		all.Go(func() error {
-			time.Sleep(chunkInterval * time.Duration(i) / time.Duration(streams)) // streams of agents are not in step
+			<-time.After(chunkInterval * time.Duration(i) / time.Duration(streams)) // streams of agents are not in step
 			for range repliesPerRound {
 				if err := each[i].readReply(client, baseURL); err != nil {
 					return err
@@ -179,7 +183,7 @@ func readStreams(baseURL string, streams int) (streamTimes, error) {
 
 func (s *streamTimes) readReply(client *http.Client, baseURL string) error {
 	const body = `{"model":"m","max_tokens":1000,"stream":true,"messages":[{"role":"user","content":"go"}]}`
-	request, err := http.NewRequest(http.MethodPost, baseURL+"/v1/messages", strings.NewReader(body)) //nolint:noctx // the process ends with the attempt
+	request, err := http.NewRequest(http.MethodPost, baseURL+"/v1/messages", strings.NewReader(body))
 	if err != nil {
 		return err
 	}
