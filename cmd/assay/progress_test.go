@@ -130,5 +130,6 @@ func TestProgressShowsActivityAndUsage(t *testing.T) {
 	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  create_cell runs a cell \(.*\n0/1 done  0 passed  0 failed  0 errors  \S+  12.3k tok\n`, waitTimeout)
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, wait())
-	require.Regexp(t, `(?m)^\[1/1\] ERROR patience  \S+s  12.3k tok  cancelled: interrup`, shown.Text())
+	// The agent may have called its model again, with 2,000 tokens by estimate, when its cell was stopped.
+	require.Regexp(t, `(?m)^\[1/1\] ERROR patience  \S+s  1[24]\.\dk tok  cancelled: interrup`, shown.Text())
 }
