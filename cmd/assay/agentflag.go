@@ -105,12 +105,12 @@ func (f *kernelAndAgentFlags) checkModelCalls() error {
 	}
 	why := f.whyCallsAreNotSeen()
 	if why != "" {
-		for name, value := range map[string]*string{"record": &f.builtin.record, "model": &f.builtin.model} {
+		for _, name := range []string{"record", "model"} {
 			if isOnCommandLine(f.builtin.flags, name) {
 				return fmt.Errorf("--%s: %s", name, why)
 			}
-			*value = ""
 		}
+		f.builtin.record, f.builtin.model = "", "" // from the environment
 	}
 	switch {
 	case why != "" && !isOnCommandLine(f.builtin.flags, "model-arg"):

@@ -164,8 +164,9 @@ func newCompletionWatcher(journal *trace.Journal, limits runs.Limits, holderGrac
 
 // readEntriesDuring calls work and, until work returns, passes new trace entries to read in
 // another goroutine. Without that the trace's queue could fill up while the attempt does
-// something else, which blocks the readers of kernel and agent and, after
-// trace.RoomTimeout, ends their connections. work must not use the watcher. A panic of read is repeated in the caller's goroutine.
+// something else, which blocks the readers of kernel and agent and, after trace.RoomTimeout, ends
+// their connections. work must not use the watcher. A panic of read is repeated in the caller's
+// goroutine.
 func (w *completionWatcher) readEntriesDuring(work func(), read func(*trace.Entry)) {
 	ctx, stop := context.WithCancel(context.Background())
 	var draining sync.WaitGroup

@@ -97,7 +97,6 @@ func (a *attempt) applyWatcherVerdict(v watcherVerdict) {
 		v.detail = a.withFolder(v.detail + a.watcher.modelCalls.problems.describeFailure(v.detail))
 	}
 	if unenforced := a.watcher.describeUnenforcedCost(); unenforced != "" {
-		a.log.Info("a limit was not enforced", "reason", unenforced)
 		v.detail = strings.TrimPrefix(v.detail+"; "+unenforced, "; ")
 	}
 	if unreadable := a.watcher.agentReports.unreadable; unreadable != "" && v.outcome != runs.OutcomeCompleted {

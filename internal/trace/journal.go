@@ -123,8 +123,7 @@ func (j *Journal) Close() {
 // [RoomTimeout]; and with the cause of ctx. The readers of kernel and agent, which alone can send
 // faster than a disk writes, call it before each frame.
 func (j *Journal) WaitForRoom(ctx context.Context) error {
-	timer := time.NewTimer(RoomTimeout)
-	defer timer.Stop()
+	var timeout <-chan time.Time
 	var lastSlowest *journalNode
 	for {
 		j.mu.Lock()
@@ -138,14 +137,13 @@ func (j *Journal) WaitForRoom(ctx context.Context) error {
 		case !isFull:
 			return nil
 		case slowest != lastSlowest:
-			timer.Reset(RoomTimeout)
-			lastSlowest = slowest
+			timeout, lastSlowest = time.After(RoomTimeout), slowest
 		}
 		select {
 		case <-freed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-timer.C:
+		case <-timeout:
 			return fmt.Errorf("%w: more than %d MiB wait, and no entry was written for %v", ErrCannotWrite, MaxUnwrittenBytes>>20, RoomTimeout)
 		}
 	}

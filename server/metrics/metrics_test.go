@@ -171,13 +171,7 @@ func TestCountsChildProcesses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := map[string]float64{}
-			for name, value := range seriesOfSession(t, tc.entries...) {
-				if rest, ok := strings.CutPrefix(name, "children_"); ok {
-					got[rest] = value
-				}
-			}
-			require.Equal(t, tc.want, got, "no child counts as running after the session")
+			require.Equal(t, tc.want, seriesWithPrefix(t, "children_", tc.entries...), "no child counts as running after the session")
 		})
 	}
 }
@@ -305,4 +299,16 @@ func BenchmarkAppendAndCount(b *testing.B) {
 	}
 	journal.Close()
 	<-done
+}
+
+// seriesWithPrefix is seriesOfSession for the series whose names begin with prefix, which is removed.
+func seriesWithPrefix(t *testing.T, prefix string, entries ...trace.Entry) map[string]float64 {
+	t.Helper()
+	found := map[string]float64{}
+	for name, value := range seriesOfSession(t, entries...) {
+		if rest, hasPrefix := strings.CutPrefix(name, prefix); hasPrefix {
+			found[rest] = value
+		}
+	}
+	return found
 }

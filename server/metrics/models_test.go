@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,13 +61,7 @@ func TestCountsModelCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := map[string]float64{}
-			for name, value := range seriesOfSession(t, tc.entries...) {
-				if rest, isModel := strings.CutPrefix(name, "model_"); isModel {
-					got[rest] = value
-				}
-			}
-			require.Equal(t, tc.want, got, "no call counts as in flight or waiting after the session")
+			require.Equal(t, tc.want, seriesWithPrefix(t, "model_", tc.entries...), "no call counts as in flight or waiting after the session")
 		})
 	}
 }

@@ -52,7 +52,7 @@ func (e *Endpoint) serveCall(w http.ResponseWriter, r *http.Request, api wire.AP
 		e.reject(w, r, api, status, err.Error())
 		return
 	}
-	defer e.releaseBody(r)
+	defer e.bodies.Release(int64(len(body)))
 	envelope, err := wire.ReadEnvelope(api, body)
 	if err != nil {
 		e.reject(w, r, api, http.StatusBadRequest, err.Error())
@@ -89,17 +89,17 @@ func (e *Endpoint) serveCall(w http.ResponseWriter, r *http.Request, api wire.AP
 	c.run(out, r)
 }
 
-// readBody reads the body of a request, once there is room in memory for it. After an error, status is that of the
-// response. Otherwise the caller must call releaseBody when the body is no longer needed.
+// readBody reads the body of a request, once e.bodies has room for it. After an error, status is that of the response.
+// Otherwise the caller must give the length of the body back to e.bodies.
 func (e *Endpoint) readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
-	if err := e.bodies.Acquire(r.Context(), bodyBytes(r)); err != nil {
+	most := int64(maxRequestBytes)
+	if r.ContentLength >= 0 {
+		most = min(r.ContentLength, most)
+	}
+	if err := e.bodies.Acquire(r.Context(), most); err != nil {
 		return nil, http.StatusBadRequest, context.Cause(r.Context())
 	}
-	defer func() {
-		if err != nil {
-			e.releaseBody(r)
-		}
-	}()
+	defer func() { e.bodies.Release(most - int64(len(body))) }()
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		return nil, http.StatusUnsupportedMediaType, fmt.Errorf("the body is encoded as %s: send it without Content-Encoding", encoding)
 	}
@@ -124,17 +124,6 @@ func (e *Endpoint) checkHosted(api wire.API, body []byte) error {
 		return fmt.Errorf("%s: the vendor does this itself, with a network that this agent has not: %s; --agent-network on allows it", place, what)
 	}
 	return nil
-}
-
-// releaseBody gives back the memory of a body that was read.
-func (e *Endpoint) releaseBody(r *http.Request) { e.bodies.Release(bodyBytes(r)) }
-
-// bodyBytes returns how many bytes the body of a request has at most.
-func bodyBytes(r *http.Request) int64 {
-	if r.ContentLength < 0 {
-		return maxRequestBytes
-	}
-	return min(r.ContentLength, maxRequestBytes)
 }
 
 // event sends an event of the call.
@@ -213,37 +202,41 @@ func (c *call) fail(w *replyWriter, status int, errorType, text string) {
 	wire.WriteError(w, c.api, status, errorType, text)
 }
 
-// run makes the call: it forwards it, or has a client of a model reply.
+// run makes the call: it answers it from the recording or the cache, forwards it, or has a client of a model reply.
 func (c *call) run(w *replyWriter, r *http.Request) {
 	e := c.endpoint
 	vendor, hasVendor := e.cfg.Vendors[c.api.Provider()]
-	switch m := e.cfg.Model; {
+	body := c.body
+	m := e.cfg.Model
+	switch {
 	case e.cfg.Replayer != nil:
 		c.replyFromRecording(w, r)
-	case c.envelope.Model != ModelName && hasVendor:
-		c.reply.Model = c.envelope.Model
-		if !c.replyFromCache(w, r, vendor) {
-			c.forward(w, r, vendor, c.body)
-		}
-	case c.envelope.Model != ModelName:
+		return
+	case c.envelope.Model != ModelName && !hasVendor:
 		c.fail(w, http.StatusNotFound, "not_found_error", fmt.Sprintf("there is no key for the model %q: set %s_API_KEY, or use the model %q", c.envelope.Model, strings.ToUpper(c.api.Provider()), ModelName))
+		return
+	case c.envelope.Model != ModelName:
+		c.reply.Model = c.envelope.Model
 	case m == nil:
 		c.fail(w, http.StatusNotFound, "not_found_error", fmt.Sprintf("no --model is given for the model name %q", ModelName))
-	case m.Provider == c.api.Provider():
-		c.reply.Model = m.ID
-		body, err := wire.WithModel(c.body, m.ID)
-		if err != nil {
+		return
+	default:
+		c.reply.Model, vendor = m.ID, m.Vendor
+	}
+	isTranslated := c.envelope.Model == ModelName && m.Provider != c.api.Provider()
+	if c.envelope.Model == ModelName && !isTranslated {
+		var err error
+		if body, err = wire.WithModel(c.body, m.ID); err != nil {
 			c.fail(w, http.StatusBadRequest, "invalid_request_error", err.Error())
 			return
 		}
-		if !c.replyFromCache(w, r, m.Vendor) {
-			c.forward(w, r, m.Vendor, body)
-		}
+	}
+	switch {
+	case c.replyFromCache(w, r, vendor):
+	case isTranslated:
+		c.replyByClient(w, r, m)
 	default:
-		c.reply.Model = m.ID
-		if !c.replyFromCache(w, r, m.Vendor) {
-			c.replyByClient(w, r, m)
-		}
+		c.forward(w, r, vendor, body)
 	}
 }
 

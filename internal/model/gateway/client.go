@@ -80,7 +80,7 @@ func (e *Endpoint) serveTokenCount(w http.ResponseWriter, r *http.Request) {
 		e.reject(w, r, wire.Messages, status, err.Error())
 		return
 	}
-	defer e.releaseBody(r)
+	defer e.bodies.Release(int64(len(body)))
 	if err := e.checkHosted(wire.Messages, body); err != nil {
 		e.reject(w, r, wire.Messages, http.StatusBadRequest, err.Error())
 		return

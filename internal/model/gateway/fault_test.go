@@ -255,13 +255,14 @@ func TestEventsOfACallAreInOrder(t *testing.T) {
 		g.call(t, "/v1/messages", streamedBody(messagesBody))
 	}
 	g.Close()
-	isSilent, hasEnded := map[int64]bool{}, map[int64]bool{}
+	isSilent, hasEnded, silences := map[int64]bool{}, map[int64]bool{}, 0
 	for _, e := range g.events {
 		require.False(t, hasEnded[e.Call], "%s after the end", e.Kind)
 		switch e.Kind {
 		case gateway.SilenceBegan:
 			require.False(t, isSilent[e.Call])
 			isSilent[e.Call] = true
+			silences++
 		case gateway.SilenceEnded:
 			require.True(t, isSilent[e.Call])
 			isSilent[e.Call] = false
@@ -271,6 +272,7 @@ func TestEventsOfACallAreInOrder(t *testing.T) {
 		}
 	}
 	require.Len(t, hasEnded, 200)
+	require.NotZero(t, silences)
 }
 
 // The end of the endpoint ends its calls.

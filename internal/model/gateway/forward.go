@@ -242,12 +242,13 @@ func (c *call) passOn(w *replyWriter, r *http.Request, vendor Vendor, response *
 }
 
 // giveUp notes that the agent has not read the reply to its end. If the vendor has not said what the reply has
-// used, that is estimated, unless the attempt has ended.
+// used, that is estimated. The end of the attempt is none of that.
 func (c *call) giveUp() {
-	c.reply.Error, c.reply.IsLeft = "the agent has not read the reply to its end", true
+	c.reply.Error = "the agent has not read the reply to its end"
 	if c.endpoint.ctx.Err() != nil {
 		return
 	}
+	c.reply.IsLeft = true
 	if c.reply.Response == nil {
 		c.reply.Response = &model.Response{Content: []model.Block{}}
 	}

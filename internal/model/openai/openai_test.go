@@ -29,16 +29,28 @@ func newOKHandler(kind, body string) http.Handler {
 // gives without a server, streamed or not.
 func TestReplyEqualsScript(t *testing.T) {
 	t.Parallel()
-	lines := map[string]string{
+	lines := scriptedReplies()
+	lines["thinking"] = `{"content":[{"type":"thinking","thinking":"hm, 数","signature":""},{"type":"text","text":"ok"}]}`
+	requireRepliesEqualScript(t, modeltest.OpenAIClientOfHandler, lines)
+}
+
+// scriptedReplies returns lines of scripts whose replies both APIs have.
+func scriptedReplies() map[string]string {
+	return map[string]string{
 		"text in many alphabets": `{"content":"naïve café, 数据分析, Ω≈ç√, 🧪🔬 and more 🧪"}`,
 		"blocks":                 `{"content":[{"type":"text","text":"Let me look: <a> & \"b\""},{"type":"tool_use","name":"get_context","input":{}},{"type":"tool_use","id":"mine","name":"create_cell","input":{"source":"print('é🧪')\n","position":0}}]}`,
-		"thinking":               `{"content":[{"type":"thinking","thinking":"hm, 数","signature":""},{"type":"text","text":"ok"}]}`,
 		"usage":                  `{"content":"a","usage":{"input_tokens":3,"output_tokens":5,"cache_creation_input_tokens":7,"cache_read_input_tokens":11}}`,
 		"refusal":                `{"content":"a","stop_reason":"refusal"}`,
 		"unknown stop reason":    `{"content":"a","stop_reason":"bored"}`,
 		"nothing":                `{"content":[]}`,
 		"a cut call":             `{"content":[{"type":"text","text":"é"},{"type":"tool_use","name":"create_cell","input":{"source":"print(12345678)"}}],"stop_reason":"max_tokens"}`,
 	}
+}
+
+// requireRepliesEqualScript requires that a client gets from the mock server, streamed and whole, what each line of a
+// script gives without a server.
+func requireRepliesEqualScript(t *testing.T, newClient func(*testing.T, http.Handler) model.Client, lines map[string]string) {
+	t.Helper()
 	for name, line := range lines {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +60,7 @@ func TestReplyEqualsScript(t *testing.T) {
 				"streamed": mockapi.New(modeltest.ParseScript(t, line), nil),
 				"whole":    unstreamedHandler{mockapi.New(modeltest.ParseScript(t, line), nil)},
 			} {
-				got, err := modeltest.Ask(t.Context(), modeltest.OpenAIClientOfHandler(t, handler), modeltest.UserTextMessage("go"))
+				got, err := modeltest.Ask(t.Context(), newClient(t, handler), modeltest.UserTextMessage("go"))
 				require.NoError(t, err, name)
 				require.Equal(t, modeltest.MustMarshalJSON(t, want), modeltest.MustMarshalJSON(t, got), name)
 			}
@@ -63,7 +75,8 @@ type unstreamedHandler struct{ http.Handler }
 
 func (u unstreamedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	body = bytes.Replace(body, []byte(`"stream":true,"stream_options":{"include_usage":true}`), []byte(`"stream":false`), 1)
+	body = bytes.Replace(body, []byte(`,"stream_options":{"include_usage":true}`), nil, 1)
+	body = bytes.Replace(body, []byte(`"stream":true`), []byte(`"stream":false`), 1)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	u.Handler.ServeHTTP(w, r)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -20,48 +21,18 @@ import (
 	"assay/internal/model/wire"
 )
 
-// wholeResponses is an HTTP handler that sets "stream" to false in requests to the Responses
-// API before it calls another handler.
-type wholeResponses struct{ http.Handler }
-
-func (u wholeResponses) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(bytes.Replace(body, []byte(`"stream":true`), []byte(`"stream":false`), 1)))
-	u.Handler.ServeHTTP(w, r)
-}
-
 // A reply that the client reads from the mock server's Responses API equals the reply that
 // the script gives without a server, streamed or not.
 func TestResponsesReplyEqualsScript(t *testing.T) {
 	t.Parallel()
-	lines := map[string]string{
-		"text in many alphabets": `{"content":"naïve café, 数据分析, Ω≈ç√, 🧪🔬 and more 🧪"}`,
-		"blocks":                 `{"content":[{"type":"text","text":"Let me look: <a> & \"b\""},{"type":"tool_use","name":"get_context","input":{}},{"type":"tool_use","id":"mine","name":"create_cell","input":{"source":"print('é🧪')\n","position":0}}]}`,
-		"two texts":              `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`,
-		"reasoning":              `{"content":[{"type":"thinking","thinking":"hm, 数","signature":"openai:rs_7:gAAA"},{"type":"text","text":"ok"}]}`,
-		"hidden reasoning":       `{"content":[{"type":"thinking","thinking":"","signature":"openai:rs_7:gAAA"},{"type":"tool_use","id":"a","name":"f","input":{}}]}`,
-		"another's thinking":     `{"content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"eHg="},{"type":"text","text":"ok"}]}`,
-		"usage":                  `{"content":"a","usage":{"input_tokens":3,"output_tokens":5,"cache_creation_input_tokens":7,"cache_read_input_tokens":11}}`,
-		"refusal":                `{"content":"a","stop_reason":"refusal"}`,
-		"unknown stop reason":    `{"content":"a","stop_reason":"bored"}`,
-		"nothing":                `{"content":[]}`,
-		"a cut call":             `{"content":[{"type":"text","text":"é"},{"type":"tool_use","name":"create_cell","input":{"source":"print(12345678)"}}],"stop_reason":"max_tokens"}`,
-	}
-	for name, line := range lines {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want, err := modeltest.Ask(t.Context(), modeltest.ParseScript(t, line).Client(), modeltest.UserTextMessage("go"))
-			require.NoError(t, err)
-			for name, handler := range map[string]http.Handler{
-				"streamed": mockapi.New(modeltest.ParseScript(t, line), nil),
-				"whole":    wholeResponses{mockapi.New(modeltest.ParseScript(t, line), nil)},
-			} {
-				got, err := modeltest.Ask(t.Context(), modeltest.ResponsesClientOfHandler(t, handler), modeltest.UserTextMessage("go"))
-				require.NoError(t, err, name)
-				require.Equal(t, modeltest.MustMarshalJSON(t, want), modeltest.MustMarshalJSON(t, got), name)
-			}
-		})
-	}
+	lines := scriptedReplies()
+	maps.Copy(lines, map[string]string{
+		"two texts":          `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`,
+		"reasoning":          `{"content":[{"type":"thinking","thinking":"hm, 数","signature":"openai:rs_7:gAAA"},{"type":"text","text":"ok"}]}`,
+		"hidden reasoning":   `{"content":[{"type":"thinking","thinking":"","signature":"openai:rs_7:gAAA"},{"type":"tool_use","id":"a","name":"f","input":{}}]}`,
+		"another's thinking": `{"content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"eHg="},{"type":"text","text":"ok"}]}`,
+	})
+	requireRepliesEqualScript(t, modeltest.ResponsesClientOfHandler, lines)
 }
 
 // collectedDeltas are the deltas of a reply.
@@ -97,7 +68,7 @@ func TestResponsesDeltasAddUpToTheReply(t *testing.T) {
 	line := `{"content":[{"type":"thinking","thinking":"数据","signature":"openai:rs_1:gAAA"},{"type":"text","text":"分析 and some more text"},{"type":"tool_use","id":"a","name":"run_cell","input":{"cell_id":"é1"}},{"type":"tool_use","id":"b","name":"x","input":{}}]}`
 	for name, handler := range map[string]http.Handler{
 		"streamed": mockapi.New(modeltest.ParseScript(t, line), nil),
-		"whole":    wholeResponses{mockapi.New(modeltest.ParseScript(t, line), nil)},
+		"whole":    unstreamedHandler{mockapi.New(modeltest.ParseScript(t, line), nil)},
 	} {
 		reply, got := completeWithDeltas(t, modeltest.ResponsesClientOfHandler(t, handler))
 		require.Equal(t, "数据", got.texts[0], name)
