@@ -237,6 +237,34 @@ func TestAgentThatLeavesTheQueue(t *testing.T) {
 	require.Equal(t, "the agent has closed the connection", g.replies()[0].Error)
 }
 
+// Requests that do not say how long they are keep no more memory than they need: many are answered at once.
+func TestRequestsOfUnknownLength(t *testing.T) {
+	t.Parallel()
+	const calls = 20
+	var arrived sync.WaitGroup
+	arrived.Add(calls)
+	g := startGateway(t, gateway.Config{Vendors: newVendors(t, func() {
+		arrived.Done()
+		arrived.Wait()
+	})})
+	var all sync.WaitGroup
+	for range calls {
+		all.Go(func() {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/messages", io.MultiReader(strings.NewReader(messagesBody)))
+			if !assert.NoError(t, err) {
+				return
+			}
+			r.Header.Set("X-Api-Key", token)
+			response, err := g.client.Do(r)
+			if assert.NoError(t, err) {
+				assert.Equal(t, http.StatusOK, response.StatusCode)
+				assert.NoError(t, response.Body.Close())
+			}
+		})
+	}
+	all.Wait()
+}
+
 // The last event of a call is its end, also if nothing comes again and again.
 func TestEventsOfACallAreInOrder(t *testing.T) {
 	t.Parallel()
