@@ -249,12 +249,10 @@ func TestRequestsOfUnknownLength(t *testing.T) {
 	})})
 	var all sync.WaitGroup
 	for range calls {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/messages", io.MultiReader(strings.NewReader(messagesBody)))
+		require.NoError(t, err)
+		r.Header.Set("X-Api-Key", token)
 		all.Go(func() {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/v1/messages", io.MultiReader(strings.NewReader(messagesBody)))
-			if !assert.NoError(t, err) {
-				return
-			}
-			r.Header.Set("X-Api-Key", token)
 			response, err := g.client.Do(r)
 			if assert.NoError(t, err) {
 				assert.Equal(t, http.StatusOK, response.StatusCode)
