@@ -121,7 +121,7 @@ func (e *Endpoint) checkHosted(api wire.API, body []byte) error {
 		return nil
 	}
 	if place, what := wire.FindHosted(api, body); place != "" {
-		return fmt.Errorf("%s: the vendor does this itself, with a network that this agent has not: %s; --agent-network on allows it", place, what)
+		return fmt.Errorf("%s: what the vendor does itself, with its own network, is refused to an agent without one (--agent-network on allows it): %s", place, what)
 	}
 	return nil
 }

@@ -200,7 +200,7 @@ func TestHostedToolsAreRefused(t *testing.T) {
 		status, _, text := g.call(t, "/v1/messages", body)
 		require.Equal(t, want, status, text)
 		if refuses {
-			require.Contains(t, text, "tools.0.type: the vendor does this itself")
+			require.Contains(t, text, "tools.0.type: what the vendor does itself")
 		}
 	}
 }

@@ -5,19 +5,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tidwall/gjson"
 )
 
 // FindHosted returns what of a request the vendor does itself, with its own network: a tool that it runs, a file or a
 // picture that it fetches, a prompt that it has stored, a model that searches the web. It returns the place of the
 // first, such as tools.0.type, and what it is, or "" if there is none. Tools of types that are not known count as the
-// vendor's.
+// vendor's, and so does a request in which an object has a name twice: the vendor may read the other value.
 func FindHosted(api API, body []byte) (place, what string) {
+	if !jsontext.Value(body).IsValid(jsontext.AllowInvalidUTF8(true)) {
+		return "the body", "its JSON is malformed, or an object has a name twice"
+	}
 	request := gjson.ParseBytes(body)
-	if model := request.Get("model").Str; api != Messages && strings.Contains(model, "-search") {
+	if model := request.Get("model").Str; api != Messages && strings.Contains(model, "-search") || strings.HasSuffix(model, ":online") {
 		return "model", model
 	}
-	for _, name := range []string{"mcp_servers", "web_search_options", "prompt"} {
+	for _, name := range []string{"mcp_servers", "web_search_options", "plugins", "prompt"} {
 		if value := request.Get(name); value.Exists() && value.Type != gjson.Null && value.Raw != "[]" {
 			return name, name
 		}
@@ -25,16 +29,13 @@ func FindHosted(api API, body []byte) (place, what string) {
 	if place, what = findHostedTool("tools", api, request.Get("tools")); place != "" {
 		return place, what
 	}
-	for _, name := range listNames() {
+	for _, name := range []string{"messages", "input", "system", "instructions"} {
 		if place, what = findFetched(name, request.Get(name)); place != "" {
 			return place, what
 		}
 	}
 	return "", ""
 }
-
-// listNames returns the names of the members that hold a conversation.
-func listNames() []string { return []string{"messages", "input", "system", "instructions"} }
 
 // findHostedTool returns the first tool of a list that the vendor runs.
 func findHostedTool(place string, api API, tools gjson.Result) (at, what string) {
