@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 //go:embed prices.json
@@ -40,15 +41,17 @@ type LongPromptPrice struct {
 // same model: nothing, a date or -latest.
 var modelVersionSuffix = regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
 
+// modelCards returns the table of cards, which is decoded when it is first needed.
+var modelCards = sync.OnceValue(func() (table []ModelCard) {
+	_ = json.Unmarshal(pricesJSON, &table) // a test decodes the table
+	return table
+})
+
 // FindModelCard returns the card of the model with this name, which may end with a date or
 // with -latest, or nil if the table has none. A card holds only if the vendor itself
 // serves the model; see openai.IsThirdParty.
 func FindModelCard(name string) *ModelCard {
-	var table []ModelCard
-	if err := json.Unmarshal(pricesJSON, &table); err != nil {
-		return nil // cannot happen: a test decodes the table
-	}
-	for _, card := range table {
+	for _, card := range modelCards() {
 		if version, ok := strings.CutPrefix(name, card.Model); ok && modelVersionSuffix.MatchString(version) {
 			return &card
 		}
