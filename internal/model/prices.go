@@ -42,7 +42,7 @@ type LongPromptPrice struct {
 var modelVersionSuffix = regexp.MustCompile(`^(-latest|-\d{8}|-\d{4}-\d{2}-\d{2})?$`)
 
 // modelCards returns the table of cards, which is decoded when it is first needed.
-var modelCards = sync.OnceValue(func() (table []ModelCard) {
+var modelCards = sync.OnceValue(func() (table []ModelCard) { //nolint:gochecknoglobals // constant
 	_ = json.Unmarshal(pricesJSON, &table) // a test decodes the table
 	return table
 })
