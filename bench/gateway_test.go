@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -29,6 +30,7 @@ import (
 // Roles of this test binary, which it plays in processes of their own: see measureGateway.
 const (
 	roleVendor = "vendor"
+	roleRelay  = "relay"
 	roleAgent  = "agent"
 )
 
@@ -49,9 +51,11 @@ func playRole(args []string) bool {
 	var err error
 	switch args[1] {
 	case roleVendor:
-		err = serveVendor()
+		err = serveUntilStdinEnds(http.HandlerFunc(streamReply))
+	case roleRelay:
+		err = serveRelay(args[2])
 	case roleAgent:
-		err = measureStreamsAsAgent(args[2], args[3], args[4])
+		err = measureStreamsAsAgent(args[2], args[3], args[4], args[5])
 	default:
 		return false
 	}
@@ -69,9 +73,8 @@ func monotonicTime() int64 {
 	return now.Nano()
 }
 
-// serveVendor serves the streams of a Messages API on loopback until stdin ends, and prints its port. Each piece of
-// text is the time at which it was written.
-func serveVendor() error {
+// serveUntilStdinEnds serves HTTP on loopback until stdin ends, and prints its port.
+func serveUntilStdinEnds(handler http.Handler) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -81,11 +84,40 @@ func serveVendor() error {
 		return err
 	}
 	fmt.Println(port)
-	go func() { _ = http.Serve(ln, http.HandlerFunc(streamReply)) }()
+	go func() { _ = http.Serve(ln, handler) }()
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
+// serveRelay passes on what a Messages API replies, piece by piece, and looks at nothing: a server that speaks HTTP on both
+// sides cannot add less.
+func serveRelay(api string) error {
+	client := &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 128}}
+	return serveUntilStdinEnds(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		reply, err := client.Post(api+r.URL.Path, r.Header.Get("Content-Type"), bytes.NewReader(body))
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer reply.Body.Close()
+		maps.Copy(w.Header(), reply.Header)
+		w.WriteHeader(reply.StatusCode)
+		piece := make([]byte, 32<<10)
+		for {
+			n, err := reply.Body.Read(piece)
+			_, _ = w.Write(piece[:n])
+			_ = http.NewResponseController(w).Flush()
+			if err != nil {
+				return
+			}
+		}
+	}))
+}
+
+// streamReply is a Messages API. Each piece of text of its reply is the time at which it was written.
 func streamReply(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -111,11 +143,11 @@ type streamTimes struct {
 }
 
 // streamRounds are the rounds of one number of streams.
-type streamRounds struct{ Direct, Gateway []streamTimes }
+type streamRounds struct{ Direct, Relay, Gateway []streamTimes }
 
-// measureStreamsAsAgent is the agent of an attempt: it reads streamed replies in turns from the API directly and from
-// ANTHROPIC_BASE_URL, and writes what it has measured to a file, by number of streams.
-func measureStreamsAsAgent(direct, file, descriptor string) error {
+// measureStreamsAsAgent is the agent of an attempt: it reads streamed replies in turns from the API directly, through the
+// relay and from ANTHROPIC_BASE_URL, and writes what it has measured to a file, by number of streams.
+func measureStreamsAsAgent(direct, relay, file, descriptor string) error {
 	fd, err := strconv.Atoi(descriptor)
 	if err != nil {
 		return err
@@ -136,12 +168,13 @@ func measureStreamsAsAgent(direct, file, descriptor string) error {
 		measured[streams] = rounds
 		for i := range gatewayRounds + 1 {
 			a, directErr := readStreams(direct, streams)
-			b, gatewayErr := readStreams(os.Getenv("ANTHROPIC_BASE_URL"), streams)
-			if err := errors.Join(directErr, gatewayErr); err != nil {
+			b, relayErr := readStreams(relay, streams)
+			c, gatewayErr := readStreams(os.Getenv("ANTHROPIC_BASE_URL"), streams)
+			if err := errors.Join(directErr, relayErr, gatewayErr); err != nil {
 				return err
 			}
 			if i > 0 { // the first round is a warm-up
-				rounds.Direct, rounds.Gateway = append(rounds.Direct, a), append(rounds.Gateway, b)
+				rounds.Direct, rounds.Relay, rounds.Gateway = append(rounds.Direct, a), append(rounds.Relay, b), append(rounds.Gateway, c)
 			}
 		}
 	}
@@ -164,7 +197,7 @@ func readStreams(baseURL string, streams int) (streamTimes, error) {
 	var all errgroup.Group
 	for i := range streams {
 		all.Go(func() error {
-			<-time.After(chunkInterval * time.Duration(i) / time.Duration(streams)) // streams of agents are not in step
+			<-time.After(chunksPerReply * chunkInterval * time.Duration(i) / time.Duration(streams)) // streams of agents are not in step
 			for range repliesPerRound {
 				if err := each[i].readReply(client, baseURL); err != nil {
 					return err
@@ -228,39 +261,27 @@ func (s *streamTimes) readReply(client *http.Client, baseURL string) error {
 func measureGateway(t *testing.T, r *report, p *assayProgram) {
 	t.Helper()
 	r.addSection("Calls of models through the gateway",
-		fmt.Sprintf("An agent, `assay run` and a Messages API on loopback, each in its own process. The agent reads streamed replies of %d pieces,\n"+
-			"%v apart, from the API directly and through the gateway, in turns, %d rounds of %d replies per stream. *first byte*: from the\n"+
-			"request to the first byte of the reply's body. *piece*: from its writing by the API to its arrival at the agent. What the gateway\n"+
-			"adds is the median of the rounds' differences.", chunksPerReply, chunkInterval, gatewayRounds, repliesPerRound))
-	self, err := os.Executable()
-	require.NoError(t, err)
-	vendor := exec.CommandContext(t.Context(), self, roleVendor)
-	stdin, err := vendor.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := vendor.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, vendor.Start())
-	defer func() {
-		_ = stdin.Close() // ends the process
-		_ = vendor.Wait()
-	}()
-	port, err := bufio.NewReader(stdout).ReadString('\n')
-	require.NoError(t, err)
-	url := "http://127.0.0.1:" + strings.TrimSpace(port)
+		fmt.Sprintf("An agent, `assay run`, a Messages API on loopback and a relay (which copies and looks at nothing), each in its\n"+
+			"own process. The agent reads streamed replies of %d pieces, %v apart, from the API directly, through the relay and through the\n"+
+			"gateway, in turns, %d rounds of %d replies per stream. *first byte*: from the request to the first byte of the reply's body.\n"+
+			"*piece*: from its writing by the API to its arrival at the agent. What relay and gateway add to *direct* is the median of the\n"+
+			"rounds' differences of p50 and p99: what the relay adds is what a further process costs on this machine.", chunksPerReply, chunkInterval, gatewayRounds, repliesPerRound))
+	api := startServer(t, roleVendor)
+	relay := startServer(t, roleRelay, api)
 
 	dir := t.TempDir()
 	cases, figures := filepath.Join(dir, "case.json"), filepath.Join(dir, "figures.json")
 	require.NoError(t, os.WriteFile(cases, []byte(`{"id":"streams","task":"Read."}`), 0o600))
-	run := exec.CommandContext(t.Context(), p.path, "run", cases, "--agent", fmt.Sprintf("%s %s %s %s", self, roleAgent, url, figures),
+	run := exec.CommandContext(t.Context(), p.path, "run", cases, "--agent", fmt.Sprintf("%s %s %s %s %s", self(t), roleAgent, api, relay, figures),
 		"--sandbox-agent=false", "--turns", "0", "--idle", "0", "--quiet", "--out", filepath.Join(dir, "run"))
-	run.Env = append(os.Environ(), "ANTHROPIC_BASE_URL="+url, "ANTHROPIC_API_KEY=sk-ant-benchmark")
+	run.Env = append(os.Environ(), "ANTHROPIC_BASE_URL="+api, "ANTHROPIC_API_KEY=sk-ant-benchmark")
 	output, err := run.CombinedOutput() // 1: nothing is submitted
 	text, readErr := os.ReadFile(figures)
 	require.NoError(t, readErr, "%v: %s", err, output)
 	var measured map[int]*streamRounds
 	require.NoError(t, json.Unmarshal(text, &measured))
 
-	table := [][]string{{"streams", "", "direct p50", "p99", "gateway p50", "p99", "added p50", "added p99", "aim"}}
+	table := [][]string{{"streams", "", "direct p50", "p99", "relay adds p50", "p99", "gateway adds p50", "p99", "gateway over relay p50", "aim for the gateway"}}
 	for _, streams := range []int{1, 50} {
 		for _, of := range []struct {
 			name, aim string
@@ -269,25 +290,53 @@ func measureGateway(t *testing.T, r *report, p *assayProgram) {
 			{"first byte", "300 µs", func(s streamTimes) []time.Duration { return s.FirstByte }},
 			{"piece", "50.0 µs", func(s streamTimes) []time.Duration { return s.Chunk }},
 		} {
-			row := []string{strconv.Itoa(streams), of.name}
 			rounds := measured[streams]
-			for _, path := range [][]streamTimes{rounds.Direct, rounds.Gateway} {
-				var all []time.Duration
-				for _, round := range path {
-					all = append(all, of.times(round)...)
+			added := func(p float64, to, by []streamTimes) string {
+				var differences []time.Duration
+				for i := range to {
+					differences = append(differences, percentile(of.times(by[i]), p)-percentile(of.times(to[i]), p))
 				}
-				row = append(row, formatDuration(median(all)), formatDuration(percentile(all, 99)))
+				return formatDuration(max(0, median(differences)))
 			}
-			for _, p := range []float64{50, 99} {
-				var added []time.Duration
-				for i := range rounds.Direct {
-					added = append(added, percentile(of.times(rounds.Gateway[i]), p)-percentile(of.times(rounds.Direct[i]), p))
-				}
-				row = append(row, formatDuration(max(0, median(added))))
+			var direct []time.Duration
+			for _, round := range rounds.Direct {
+				direct = append(direct, of.times(round)...)
 			}
-			table = append(table, append(row, of.aim))
+			row := []string{
+				strconv.Itoa(streams), of.name, formatDuration(median(direct)), formatDuration(percentile(direct, 99)),
+				added(50, rounds.Direct, rounds.Relay), added(99, rounds.Direct, rounds.Relay),
+				added(50, rounds.Direct, rounds.Gateway), added(99, rounds.Direct, rounds.Gateway),
+				added(50, rounds.Relay, rounds.Gateway), of.aim,
+			}
+			table = append(table, row)
 			t.Log(row)
 		}
 	}
 	r.addTable(table...)
+}
+
+// self returns the path of this program.
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	require.NoError(t, err)
+	return path
+}
+
+// startServer starts this program in a role that serves HTTP, and returns its URL. It ends with the test.
+func startServer(t *testing.T, role ...string) string {
+	t.Helper()
+	server := exec.CommandContext(t.Context(), self(t), role...)
+	stdin, err := server.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		_ = stdin.Close() // ends the process
+		_ = server.Wait()
+	})
+	port, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	return "http://127.0.0.1:" + strings.TrimSpace(port)
 }

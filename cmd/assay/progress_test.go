@@ -120,16 +120,25 @@ func TestProgressInterrupted(t *testing.T) {
 // what all attempts have used.
 func TestProgressShowsActivityAndUsage(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "patience", "task": "t"}`)
-	turns := writeFile(t, filepath.Join(dir, "turns.jsonl"), `{"content": [{"type": "tool_use", "name": "get_context", "input": {}}], "usage": {"input_tokens": 12000, "output_tokens": 345}}
-{"error": {"status": 529, "retry_after": 1.5}}
-{"content": [{"type": "tool_use", "name": "create_cell", "input": {"position": 0, "source": "import time\ntime.sleep(60)", "auto_run": true}}]}`)
-	shown, cmd, wait := startAssayOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--model", "script:"+turns, "--out", filepath.Join(dir, "run"))
-	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  waits for its model: 529 `, waitTimeout)
-	shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  create_cell runs a cell \(.*\n0/1 done  0 passed  0 failed  0 errors  \S+  12.3k tok\n`, waitTimeout)
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	require.Error(t, wait())
-	// The agent may have called its model again, with 2,000 tokens by estimate, when its cell was stopped.
-	require.Regexp(t, `(?m)^\[1/1\] ERROR patience  \S+s  1[24]\.\dk tok  cancelled: interrup`, shown.Text())
+	const usage = `{"content": [{"type": "tool_use", "name": "get_context", "input": {}}], "usage": {"input_tokens": 12000, "output_tokens": 345}}` + "\n"
+	for name, c := range map[string]struct{ turn, line string }{
+		"waits for its model": {`{"error": {"status": 529, "retry_after": 60}}`, `waits .*: 529 `},
+		"runs a cell": {
+			`{"content": [{"type": "tool_use", "name": "create_cell", "input": {"position": 0, "source": "import time\ntime.sleep(60)", "auto_run": true}}]}`,
+			`create_cell runs a cell \(`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := writeFile(t, filepath.Join(dir, "case.json"), `{"id": "patience", "task": "t"}`)
+			turns := writeFile(t, filepath.Join(dir, "turns.jsonl"), usage+c.turn)
+			shown, cmd, wait := startAssayOnTerminal(t, []string{"TERM=xterm"}, "run", file, "--model", "script:"+turns, "--out", filepath.Join(dir, "run"))
+			shown.AwaitText(t, `(?m)^  patience +\d+s  12.3k tok  `+c.line+`.*\n0/1 done  0 passed  0 failed  0 errors  \S+  12.3k tok\n`, waitTimeout)
+			require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			require.Error(t, wait())
+			// The agent may have called its model again, with 2,000 tokens by estimate, when its cell was stopped.
+			require.Regexp(t, `(?m)^\[1/1\] ERROR patience  \S+s  1[24]\.\dk tok  cancelled: interrup`, shown.Text())
+		})
+	}
 }
