@@ -38,11 +38,13 @@ type outputItem struct {
 	isFinished     bool
 }
 
-// Types of the items of a response's output that become blocks.
+// Types of the items of a response's output. Those of the first group become blocks.
 const (
 	itemMessage      = "message"
 	itemFunctionCall = "function_call"
 	itemReasoning    = "reasoning"
+
+	itemCustomToolCall = "custom_tool_call"
 )
 
 // outputItemJSON is the JSON of an item of a response's output.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"assay/internal/model"
 )
@@ -53,6 +54,12 @@ func encodeResponse(head Head, resp *model.Response) []byte {
 	return encode(response)
 }
 
+// isForeignItem reports whether a block of another type than those of package model is an output item of the API, as
+// [ResponsesReply] keeps them: a call of a custom tool or of one of OpenAI's own.
+func isForeignItem(b model.Block) bool {
+	return strings.HasSuffix(b.Type, "_call") || b.Type == "mcp_list_tools" || b.Type == "mcp_approval_request" || b.Type == "compaction"
+}
+
 // outputItemID returns the id of the output item for a block, or "" if the API has no item
 // for it.
 func outputItemID(head Head, b model.Block, index int) string {
@@ -64,9 +71,22 @@ func outputItemID(head Head, b model.Block, index int) string {
 		return "fc" + suffix
 	case model.BlockThinking, model.BlockRedactedThinking:
 		return "rs" + suffix
-	default:
+	}
+	if !isForeignItem(b) {
 		return ""
 	}
+	var own string
+	_ = json.Unmarshal(foreignItem(b)["id"], &own) // "" if it is no string
+	return cmp.Or(own, "item"+suffix)
+}
+
+// foreignItem returns the members of the output item that a block is: see isForeignItem.
+func foreignItem(b model.Block) (members map[string]json.RawMessage) {
+	text, err := json.Marshal(b)
+	if err != nil || json.Unmarshal(text, &members) != nil {
+		return nil // never: the block was decoded from JSON
+	}
+	return members
 }
 
 // newOutputItem returns the output item for a whole block.
@@ -85,7 +105,7 @@ func newOutputItem(head Head, id string, b model.Block) map[string]any {
 			item["namespace"] = namespace
 		}
 		return item
-	default:
+	case model.BlockThinking, model.BlockRedactedThinking:
 		summary := []any{}
 		if b.Thinking != "" {
 			summary = append(summary, summaryText(b.Thinking))
@@ -93,11 +113,21 @@ func newOutputItem(head Head, id string, b model.Block) map[string]any {
 		ownID, encrypted := encryptedContent(b)
 		return map[string]any{"type": "reasoning", "id": cmp.Or(ownID, id), "summary": summary, "encrypted_content": encrypted}
 	}
+	item := map[string]any{}
+	for name, value := range foreignItem(b) {
+		item[name] = value
+	}
+	return item
 }
 
 // newEmptyOutputItem returns the output item for a block that begins.
 func newEmptyOutputItem(head Head, id string, b model.Block) map[string]any {
-	item := newOutputItem(head, id, model.Block{Type: b.Type, ID: b.ID, Name: b.Name})
+	var item map[string]any
+	if isForeignItem(b) {
+		item = newOutputItem(head, id, b)
+	} else {
+		item = newOutputItem(head, id, model.Block{Type: b.Type, ID: b.ID, Name: b.Name})
+	}
 	if item["status"] != nil {
 		item["status"] = "in_progress"
 	}
@@ -106,7 +136,9 @@ func newEmptyOutputItem(head Head, id string, b model.Block) map[string]any {
 		item["content"] = []any{}
 	case model.BlockToolUse:
 		item["arguments"] = ""
-	default:
+	case itemCustomToolCall:
+		item["input"] = ""
+	case model.BlockThinking, model.BlockRedactedThinking:
 		delete(item, "encrypted_content")
 	}
 	return item
@@ -179,6 +211,9 @@ func (s *responsesStream) stopBlock(b model.Block) {
 		}
 	case model.BlockToolUse:
 		s.sendPart("response.function_call_arguments.done", "", map[string]any{"name": item["name"], "arguments": item["arguments"]})
+	case itemCustomToolCall:
+		s.sendPart("response.custom_tool_call_input.delta", "", map[string]any{"delta": item["input"]})
+		s.sendPart("response.custom_tool_call_input.done", "", map[string]any{"input": item["input"]})
 	}
 	s.send("response.output_item.done", map[string]any{"output_index": len(s.output), "item": item})
 	s.output = append(s.output, item)

@@ -58,6 +58,7 @@ func scriptLines() map[string]string {
 		"a cut text":             `{"content":"abc","stop_reason":"max_tokens"}`,
 		"a cut call":             `{"content":[{"type":"text","text":"é"},{"type":"tool_use","name":"create_cell","input":{"source":"print(12345678)"}}],"stop_reason":"max_tokens"}`,
 		"a foreign block":        `{"content":[{"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}},{"type":"text","text":"x"}]}`,
+		"a foreign item":         `{"content":[{"call_id":"c","id":"ctc","input":"*** Begin <é>","name":"apply_patch","status":"completed","type":"custom_tool_call"},{"action":{"command":["ls"],"timeout_ms":12345678901234567},"call_id":"d","type":"local_shell_call"},{"type":"text","text":"x"}]}`,
 		"two texts":              `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`,
 	}
 }
@@ -72,7 +73,7 @@ func afterAPI(api wire.API, resp *model.Response) *model.Response {
 	for _, b := range resp.Content {
 		switch {
 		case api == wire.Messages:
-		case b.Type == "server_tool_use":
+		case b.Type == "server_tool_use", api == wire.Chat && strings.HasSuffix(b.Type, "_call"):
 			continue
 		case api == wire.Chat && b.Type == model.BlockRedactedThinking, api == wire.Chat && b.Type == model.BlockThinking && b.Thinking == "":
 			continue

@@ -38,9 +38,9 @@ func SetStreamHeaders(h http.Header) {
 // from the deltas and the response of a [model.Client]. It sets status and headers with
 // the first byte, and flushes each event. It is not safe for concurrent use.
 //
-// What an API does not have is left out: a chat has no redacted thinking and no signatures,
-// and only Messages have blocks of types that the package model does not know. For OpenAI's
-// APIs a stop sequence is the ordinary end of a reply.
+// What an API does not have is left out: a chat has no redacted thinking, no signatures and
+// no blocks of types that the package model does not know, and of these Responses have the items of
+// OpenAI only. For OpenAI's APIs a stop sequence is the ordinary end of a reply.
 type ReplyWriter struct {
 	w      http.ResponseWriter
 	api    API

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -209,8 +210,10 @@ func TestResponsesEvents(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	writer := newStreamWriter(w, wire.Responses)
+	var patch model.Block
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"custom_tool_call","id":"ctc","status":"completed","call_id":"c","name":"apply_patch","input":"*** Begin"}`), &patch))
 	resp := &model.Response{
-		Content:    []model.Block{{Type: "thinking", Thinking: "hm", Signature: "c2ln"}, model.Text("hi"), model.ToolUse("a", "f", []byte(`{"x":1}`))},
+		Content:    []model.Block{{Type: "thinking", Thinking: "hm", Signature: "c2ln"}, model.Text("hi"), model.ToolUse("a", "f", []byte(`{"x":1}`)), patch},
 		StopReason: model.StopToolUse, Usage: model.Usage{InputTokens: 2, CacheReadInputTokens: 3, OutputTokens: 4},
 	}
 	require.NoError(t, writer.Finish(resp))
@@ -225,8 +228,11 @@ func TestResponsesEvents(t *testing.T) {
 		"output_item.added", "reasoning_summary_part.added", "reasoning_summary_text.delta", "reasoning_summary_text.done", "reasoning_summary_part.done", "output_item.done",
 		"output_item.added", "content_part.added", "output_text.delta", "output_text.done", "content_part.done", "output_item.done",
 		"output_item.added", "function_call_arguments.delta", "function_call_arguments.done", "output_item.done",
+		"output_item.added", "custom_tool_call_input.delta", "custom_tool_call_input.done", "output_item.done",
 		"completed",
 	}, names)
+	require.Contains(t, w.Body.String(), `"item":{"call_id":"c","id":"ctc","input":"","name":"apply_patch","status":"in_progress","type":"custom_tool_call"}`)
+	require.Contains(t, w.Body.String(), `"item":{"call_id":"c","id":"ctc","input":"*** Begin","name":"apply_patch","status":"completed","type":"custom_tool_call"}`)
 	require.Contains(t, w.Body.String(), `"encrypted_content":"thinking:c2ln"`)
 	require.Contains(t, w.Body.String(), `"usage":{"input_tokens":5,"input_tokens_details":{"cache_write_tokens":0,"cached_tokens":3},"output_tokens":4,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":9}`)
 }
