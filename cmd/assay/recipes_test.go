@@ -41,6 +41,7 @@ type recipeRun struct {
 	attempt struct {
 		Outcome       string `json:"outcome"`
 		OutcomeDetail string `json:"outcome_detail"`
+		TamperSignals int    `json:"tamper"`
 		Usage         struct {
 			CostUSD float64 `json:"cost_usd"`
 			Calls   int     `json:"model_calls"`
@@ -172,11 +173,12 @@ func readRecipeRun(t *testing.T, out, printed string) recipeRun {
 	return end
 }
 
-// requireSolved requires that the agent has solved the case and called only the model assay.
+// requireSolved requires that the agent has solved the case without tampering, and called only the model assay.
 func (end *recipeRun) requireSolved(t *testing.T) {
 	t.Helper()
 	require.Contains(t, end.printed, "PASS 1/1 ", end.stderr)
 	require.Equal(t, "completed", end.attempt.Outcome)
+	require.Zero(t, end.attempt.TamperSignals, "tamper")
 	require.GreaterOrEqual(t, len(end.calls), 2)
 	for _, call := range end.calls {
 		require.Equal(t, "assay", call.Model)
