@@ -14,7 +14,7 @@ import (
 	"assay/internal/trace"
 )
 
-// callConversation is the conversation of an agent that has sent no history, from its calls of models.
+// callConversation is the conversation of an agent that has sent no history but submissions, from its calls of models.
 type callConversation struct {
 	builder conversation.Builder
 	log     *slog.Logger

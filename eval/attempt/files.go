@@ -10,6 +10,7 @@ import (
 	"assay/internal/notebook"
 	"assay/internal/protocol"
 	"assay/internal/trace"
+	"assay/testcases/grading"
 )
 
 // writeFinalFiles writes conversation.jsonl and, if the cells were collected, notebook.ipynb
@@ -23,8 +24,8 @@ func (a *attempt) writeFinalFiles() error {
 }
 
 // writeConversation writes the messages of the agent's history from the trace to
-// conversation.jsonl, one per line; if the agent has sent none, those of its calls of models. It also
-// returns, by entry number, the offset in bytes of each trace entry with an output of a cell. It fails
+// conversation.jsonl, one per line; if the agent has sent nothing but submissions, those of its calls of
+// models, and then the submissions. It also returns, by entry number, the offset in bytes of each trace entry with an output of a cell. It fails
 // if a file cannot be read or written.
 func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	in, err := os.Open(a.filePath("trace.jsonl"))
@@ -39,7 +40,7 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out := bufio.NewWriter(file) // keeps its first error for Flush
 	offsets = map[int64]int64{}
-	calls, hasHistory := callConversation{log: a.log}, false
+	calls, submissions, hasHistory := callConversation{log: a.log}, []byte(nil), false
 	_, err = trace.ReadRecords(in, func(r trace.Record) error {
 		switch {
 		case r.Hop == trace.KernelToServer && r.Type == protocol.TypeCellOutput:
@@ -48,10 +49,19 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 			var update struct {
 				Entry json.RawMessage `json:"entry"`
 			}
-			if json.Unmarshal(r.Message, &update) == nil && !isNull(update.Entry) {
-				hasHistory = true
-				_, _ = out.Write(append(update.Entry, '\n'))
+			if json.Unmarshal(r.Message, &update) != nil || isNull(update.Entry) {
+				return nil
 			}
+			line := append(update.Entry, '\n')
+			if !hasHistory && len(submissions)+len(line) <= maxHeldBytes && isOnlySubmission(update.Entry) {
+				submissions = append(submissions, line...)
+				return nil
+			}
+			if !hasHistory {
+				hasHistory = true
+				_, _ = out.Write(submissions)
+			}
+			_, _ = out.Write(line)
 		case !hasHistory:
 			calls.read(r)
 		}
@@ -59,8 +69,27 @@ func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	})
 	if err == nil && !hasHistory {
 		err = calls.write(out)
+		_, _ = out.Write(submissions)
 	}
 	return offsets, errors.Join(err, out.Flush())
+}
+
+// maxHeldBytes is how much of submissions may come before other messages of an agent's history.
+const maxHeldBytes = 1 << 20
+
+// isOnlySubmission reports whether a message of the history has nothing but submissions.
+func isOnlySubmission(entry json.RawMessage) bool {
+	var message protocol.HistoryEntry
+	var blocks []struct{ Type, Name string }
+	if json.Unmarshal(entry, &message) != nil || json.Unmarshal(message.Content, &blocks) != nil {
+		return false
+	}
+	for _, b := range blocks {
+		if b.Type != "tool_use" || !grading.IsSubmissionTool(b.Name) {
+			return false
+		}
+	}
+	return len(blocks) > 0
 }
 
 // writeNotebook writes the collected notebook to notebook.ipynb. Large outputs are read from

@@ -18,6 +18,8 @@ test("a conversation file has texts, calls with their results, and labels", () =
   ]);
   expect(hasReply(items)).toBe(true);
   expect(hasReply(items.slice(0, 1))).toBe(false);
+  const submitted = line("assistant", [{ type: "tool_use", id: "s", name: "mcp__assay__submit_response", input: {} }]);
+  expect(hasReply(readConversation(submitted).items)).toBe(false);
   expect([...callOfSeq]).toEqual([[2, 3]]);
   expect(readConversation("")).toEqual({ items: [], callOfSeq: new Map() });
 });

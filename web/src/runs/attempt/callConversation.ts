@@ -1,3 +1,4 @@
+import { isSubmissionTool } from "../../agentPanel/toolName";
 import { readEntries } from "../../protocol/messages";
 import { initialState, reduceEntries } from "../../store/reducer";
 import type { ConversationItem } from "../../store/state";
@@ -5,10 +6,13 @@ import type { ConversationItem } from "../../store/state";
 /** How much of a conversation is loaded, in bytes. */
 export const maxConversationBytes = 32 * 1024 * 1024;
 
-/** Reports whether an agent itself has sent some of its conversation, apart from events and errors. */
+/** Reports whether an agent itself has sent some of its conversation, apart from events, errors and submissions. */
 export function hasReply(items: readonly ConversationItem[]): boolean {
   return items.some(
-    ({ kind, ...item }) => kind === "tool" || kind === "thinking" || ("role" in item && item.role === "assistant"),
+    (item) =>
+      (item.kind === "tool" && !isSubmissionTool(item.name)) ||
+      item.kind === "thinking" ||
+      ("role" in item && item.role === "assistant"),
   );
 }
 
