@@ -164,14 +164,28 @@ func (c *call) admit(ctx context.Context) (release func(), err error) {
 // unlimitedReplyTokens is how long a reply is expected to be at most, in tokens, if its request sets no limit.
 const unlimitedReplyTokens = 32_000
 
-// mostUse returns the most that the call may use: a token for each four bytes of the request, and replies of the
-// length that the request allows.
+const (
+	// pictureTokens is what a picture takes at most, in tokens: Anthropic's largest, rounded up.
+	pictureTokens = 5_000
+
+	// unboundedTokens is what a call reserves of which the request does not say how much it may use: all of any limit.
+	unboundedTokens = 1 << 40
+)
+
+// mostUse returns the most that the call may use: a token for each four bytes of the request, its pictures, and replies
+// of the length that the request allows.
 func (c *call) mostUse() Use {
 	reply := int64(unlimitedReplyTokens)
 	if c.envelope.MaxTokens > 0 {
 		reply = c.envelope.MaxTokens
 	}
 	most := Use{Calls: 1, Tokens: model.Usage{InputTokens: estimateTokens(len(c.body)), OutputTokens: reply * max(1, c.envelope.Choices)}}
+	if limits := c.endpoint.cfg.Agent.Limits; limits.MaxTokens > 0 || limits.MaxCostUSD > 0 {
+		pictures, isUnbounded := wire.UnmeasuredInput(c.body)
+		if most.Tokens.InputTokens += pictures * pictureTokens; isUnbounded {
+			most.Tokens.InputTokens = unboundedTokens
+		}
+	}
 	id := c.envelope.Model
 	if m := c.endpoint.cfg.Model; m != nil && id == ModelName {
 		id = m.ID

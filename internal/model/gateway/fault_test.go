@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"compress/gzip"
 	"context"
 	"io"
 	"net"
@@ -134,6 +135,30 @@ func awaitClientGone(r *http.Request) {
 func (g *gatewayUnderTest) awaitReply(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(g.replies()) > 0 }, time.Minute, time.Millisecond)
+}
+
+// A server may compress its replies, although it was asked not to. They are read and cleaned all the same.
+func TestRepliesThatAreCompressed(t *testing.T) {
+	t.Parallel()
+	encoding := "gzip"
+	g := startGateway(t, gateway.Config{Vendors: anthropicAndOpenAI(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", encoding)
+		w.Header().Set("X-Echo", "Bearer sk-the-real-key")
+		out := gzip.NewWriter(w)
+		_, _ = out.Write([]byte(strings.Replace(messagesReply, `"hi"`, `"sk-the-real-key"`, 1)))
+		_ = out.Close()
+	})})
+	status, header, text := g.call(t, "/v1/messages", messagesBody)
+	require.Equal(t, http.StatusOK, status, text)
+	require.Contains(t, text, `"usage"`)
+	require.NotContains(t, text+header.Get("X-Echo"), "sk-the-real-key")
+	require.Empty(t, header.Get("Content-Encoding"))
+	require.Equal(t, model.Usage{InputTokens: 7, OutputTokens: 3}, g.replies()[0].Response.Usage)
+
+	encoding = "br"
+	status, _, text = g.call(t, "/v1/messages", messagesBody)
+	require.Equal(t, http.StatusBadGateway, status)
+	require.Contains(t, text, "a reply with the encoding br, although it was asked for none")
 }
 
 // An agent that goes away ends its call, also at the vendor, and frees its slot.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -200,11 +201,39 @@ func (v Vendor) filters() pieceFilters {
 	return pieceFilters{&keyFilter{key: []byte(v.APIKey)}}
 }
 
+// decompress makes the body of a reply plain. The gateway asks for no compression, but some servers compress all the same.
+func decompress(response *http.Response) error {
+	switch encoding := response.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
+	case "", "identity":
+		return nil
+	case "gzip", "x-gzip":
+		plain, err := gzip.NewReader(response.Body)
+		if err != nil {
+			return fmt.Errorf("the model's API sent a reply that is no gzip, as its header says: %w", err)
+		}
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{plain, response.Body}
+		response.Header.Del("Content-Encoding")
+		response.Header.Del("Content-Length")
+		return nil
+	default:
+		return fmt.Errorf("the model's API sent a reply with the encoding %s, although it was asked for none", encoding)
+	}
+}
+
 // passOn passes a vendor's reply on to the agent, and reads it meanwhile.
 func (c *call) passOn(w *replyWriter, r *http.Request, vendor Vendor, response *http.Response, filters pieceFilters) {
+	if err := decompress(response); err != nil {
+		c.fail(w, http.StatusBadGateway, "api_error", err.Error())
+		return
+	}
 	for name, values := range response.Header {
 		if !isLocalHeader(name) {
-			w.Header()[name] = slices.Clone(values)
+			for _, value := range values {
+				w.Header().Add(name, vendor.redact(value))
+			}
 		}
 	}
 	if response.StatusCode != http.StatusOK {

@@ -120,6 +120,32 @@ func TestLargeCallsAfterASmallOne(t *testing.T) {
 	require.EqualValues(t, 4, calls.Load()) // 8 and 3 times 107 tokens
 }
 
+// Calls of whose input the vendor knows more than the request says are made one after the other near a limit.
+func TestParallelCallsWithUnmeasuredInput(t *testing.T) {
+	t.Parallel()
+	pictures := `"messages":[{"role":"user","content":[` + strings.Repeat(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}},`, 20) + `{"type":"text","text":"go"}]}]`
+	for name, input := range map[string]string{"pictures": pictures, "a reference": `"container":"c","messages":[]`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls atomic.Int64
+			g := startGateway(t, gateway.Config{
+				Agent: gateway.Agent{Limits: gateway.Limits{MaxTokens: 90_000}},
+				Vendors: anthropicAndOpenAI(t, func(w http.ResponseWriter, _ *http.Request) {
+					calls.Add(1)
+					w.Header().Set("Content-Type", "application/json")
+					_, _ = w.Write([]byte(strings.Replace(messagesReply, `"input_tokens":7`, `"input_tokens":80000`, 1)))
+				}),
+			})
+			var all sync.WaitGroup
+			for range 20 {
+				all.Go(func() { g.call(t, "/v1/messages", `{"model":"m","max_tokens":10,`+input+`}`) })
+			}
+			all.Wait()
+			require.EqualValues(t, 2, calls.Load())
+		})
+	}
+}
+
 // A call that has waited for one that could have reached a limit is made if that one cost nothing.
 func TestCallThatWaitedForALimitIsMade(t *testing.T) {
 	t.Parallel()

@@ -18,11 +18,11 @@ func FindHosted(api API, body []byte) (place, what string) {
 		return "the body", "its JSON is malformed, or an object has a name twice"
 	}
 	request := gjson.ParseBytes(body)
-	if model := request.Get("model").Str; api != Messages && strings.Contains(model, "-search") || strings.HasSuffix(model, ":online") {
+	if model := request.Get("model").Str; api != Messages && searchesByItself(model) {
 		return "model", model
 	}
-	for _, name := range []string{"mcp_servers", "web_search_options", "plugins", "prompt"} {
-		if value := request.Get(name); value.Exists() && value.Type != gjson.Null && value.Raw != "[]" {
+	for _, name := range hostedMembers() {
+		if value := request.Get(name); value.Exists() && value.Type != gjson.Null && value.Type != gjson.False && value.Raw != "[]" {
 			return name, name
 		}
 	}
@@ -35,6 +35,23 @@ func FindHosted(api API, body []byte) (place, what string) {
 		}
 	}
 	return "", ""
+}
+
+// searchesByItself reports whether the name of a model says that it searches the web, with OpenAI or a server that has its API:
+// as documented by OpenAI, OpenRouter, Perplexity and Groq.
+func searchesByItself(model string) bool {
+	model = strings.ToLower(model)
+	return slices.ContainsFunc([]string{"-search", ":online", "deep-research", "sonar", "compound", "@preset/"}, func(part string) bool { return strings.Contains(model, part) })
+}
+
+// hostedMembers returns the members of a request with what the vendor does itself: of Anthropic and OpenAI, then of other
+// servers with OpenAI's API, as documented by OpenRouter, xAI, Alibaba, Azure, Groq and LiteLLM.
+func hostedMembers() []string {
+	return []string{
+		"mcp_servers", "web_search_options", "plugins", "prompt",
+		"preset", "models", "search_parameters", "enable_search", "search_options", "web_search", "data_sources", "compound_custom", "connectors",
+		"fallbacks", "api_base", "base_url", "extra_body", "agent_id", "google",
+	}
 }
 
 // findHostedTool returns the first tool of a list that the vendor runs.
@@ -81,8 +98,9 @@ func findFetched(place string, value gjson.Result) (at, what string) {
 			here += "." + name.Str
 		}
 		switch {
-		case name.Str == "file_url" || name.Str == "image_url" && inner.Type == gjson.String && !isDataURL(inner.Str),
-			name.Str == "url" && (isSource || strings.HasSuffix(place, "image_url")) && inner.Type == gjson.String && !isDataURL(inner.Str):
+		case slices.Contains([]string{"file_url", "video_url", "audio_url", "file_data"}, name.Str) && inner.Type == gjson.String && isWebAddress(inner.Str),
+			name.Str == "image_url" && inner.Type == gjson.String && !isDataURL(inner.Str),
+			name.Str == "url" && (isSource || strings.HasSuffix(place, "_url")) && inner.Type == gjson.String && !isDataURL(inner.Str):
 			at, what = here, "an address to fetch"
 		case name.Str != "input" && name.Str != "arguments": // what the model has said
 			at, what = findFetched(here, inner)
@@ -91,5 +109,8 @@ func findFetched(place string, value gjson.Result) (at, what string) {
 	})
 	return at, what
 }
+
+// isWebAddress reports whether a text is no data: those of files may be bare base64.
+func isWebAddress(text string) bool { return strings.Contains(text, "://") && !isDataURL(text) }
 
 func isDataURL(address string) bool { return strings.HasPrefix(address, "data:") }
