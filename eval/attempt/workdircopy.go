@@ -66,7 +66,7 @@ type workdirCopier struct {
 	attempt   *attempt
 	workdir   string
 	from, to  *os.Root
-	bytesLeft int64 // files beyond it, such as sparse ones, are left out
+	bytesLeft int64 // what files hold beyond it is left out; the disk limit counts the same
 }
 
 // copiedEntryBytes is what a file, folder or link counts beside its size.
@@ -120,16 +120,48 @@ func (c *workdirCopier) copyFile(path string) error {
 	}
 	defer from.Close()
 	info, err := from.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > c.bytesLeft {
+	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	c.bytesLeft -= info.Size()
 	to, err := c.to.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600|info.Mode()&0o100)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, io.LimitReader(from, info.Size()))
-	return errors.Join(err, to.Close())
+	err = c.copyData(from, to, info.Size())
+	return errors.Join(err, to.Truncate(info.Size()), to.Close())
+}
+
+// copyData copies the first size bytes of a file without its holes: a file that is larger than what it holds must not be
+// absent for graders.
+func (c *workdirCopier) copyData(from, to *os.File, size int64) error {
+	for at := int64(0); at < size && c.bytesLeft > 0; {
+		begin, err := from.Seek(at, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) || err == nil && begin >= size { // nothing but a hole follows
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		end, err := from.Seek(begin, unix.SEEK_HOLE)
+		if err != nil {
+			return err
+		}
+		length := min(end, size) - begin
+		length = min(length, c.bytesLeft)
+		c.bytesLeft -= length
+		_, err = from.Seek(begin, io.SeekStart)
+		if err == nil {
+			_, err = to.Seek(begin, io.SeekStart)
+		}
+		if err == nil {
+			_, err = io.Copy(to, io.LimitReader(from, length))
+		}
+		if err != nil {
+			return err
+		}
+		at = begin + length
+	}
+	return nil
 }
 
 // copyLink copies a symbolic link to a place in the working folder, as one to the same place in the

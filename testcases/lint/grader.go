@@ -234,7 +234,7 @@ var (
 func (g *graderChecker) warnEmptyArrays(key string, code pyvalue.Value) {
 	text, isText := code.(pyvalue.String)
 	if isText && comparesAll.MatchString(string(text)) && !checksSize.MatchString(string(text)) {
-		g.addIssue("W089", g.configLocation(key), "all values of an empty array are equal to anything: compare its shape, too, or use numpy.array_equal or numpy.testing.assert_allclose")
+		g.addIssue("W089", g.configLocation(key), "all values of an empty array are equal to anything: compare its whole shape, too, or use numpy.array_equal")
 	}
 }
 
