@@ -143,7 +143,11 @@ func (a *Agent) start(ctx context.Context, sup *subprocess.Supervisor, cfg Confi
 		timeout = DefaultReadyTimeout
 	}
 	if a.ReadyFrame, err = a.AwaitReady(ctx, timeout); err != nil {
-		if cfg.Sandbox != nil && ctx.Err() == nil && seemsRefused(err, cfg) {
+		switch {
+		case ctx.Err() != nil:
+		case strings.Contains(err.Error(), "No module named 'assay_agent'"):
+			err = fmt.Errorf("%w; the SDK is the file agent/python/assay_agent.py of Assay: copy it beside the agent, or give its folder, as an absolute path, in PYTHONPATH", err)
+		case cfg.Sandbox != nil && seemsRefused(err, cfg):
 			err = fmt.Errorf("%w; the agent is confined: --agent-read lets it read more, --sandbox-agent=false ends that", err)
 		}
 		return errors.Join(err, a.Process.Stop(ctx))

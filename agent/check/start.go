@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -78,7 +80,37 @@ func tryQuery(ctx context.Context, p *server) Finding {
 		return fail("it %s", t.describe())
 	}
 	p.baseline = t
+	if complaint := complaintAbout(t); complaint != "" {
+		f := warn("it %s: %s", t.describe(), complaint)
+		f.Remedy = "do what the query asks, and submit its answer as it says"
+		return f
+	}
 	return pass("%s, in %v", t.describe(), round(t.lastAt.Sub(start)))
+}
+
+// complaintAbout returns what is wrong with the answer to the task that an agent has submitted in its turn; "" if nothing
+// is, or if it was streamed.
+func complaintAbout(t turn) string {
+	if len(t.summaries) == 0 {
+		if t.submissions() == 0 {
+			return "an evaluation would have no answer"
+		}
+		return ""
+	}
+	_, rest, hasBegin := strings.Cut(t.summaries[0], "<EVAL_ANSWER>")
+	text, _, hasEnd := strings.Cut(rest, "</EVAL_ANSWER>")
+	var answer struct {
+		Result float64 `json:"result"`
+	}
+	switch text = strings.TrimSpace(text); {
+	case !hasBegin || !hasEnd:
+		return "the summary has no <EVAL_ANSWER>…</EVAL_ANSWER>"
+	case text == "":
+		return "there is nothing between the <EVAL_ANSWER> tags"
+	case json.Unmarshal([]byte(text), &answer) != nil || answer.Result != 42:
+		return fmt.Sprintf(`the answer is %.100s, want {"result": 42}`, text)
+	}
+	return ""
 }
 
 // tryInitInPieces is the situation in which the init comes byte by byte.

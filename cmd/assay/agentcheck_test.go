@@ -65,8 +65,8 @@ func ourAgents(t *testing.T) map[string]checkedAgent {
 	}
 	agents := map[string]checkedAgent{
 		"acp":    {args: []string{acpScriptCommand(t, t.TempDir(), acpSteps, acpSteps)}},
-		"noop":   {args: []string{"noop"}, skips: true},
-		"oracle": {args: []string{"oracle"}},
+		"noop":   {args: []string{"noop"}, skips: true, warnings: []string{"query"}},
+		"oracle": {args: []string{"oracle"}, warnings: []string{"query"}}, // the task has no solution that it knows
 		"mcp":    {args: []string{"mcp: python3 " + writeFile(t, filepath.Join(t.TempDir(), "client.py"), mcpClientSource)}},
 	}
 	const summary = `It is 42. <EVAL_ANSWER>{"result": 42}</EVAL_ANSWER> [EVAL_COMPLETE]`
@@ -100,9 +100,9 @@ func ourAgents(t *testing.T) map[string]checkedAgent {
 			continue // with_a_model.py calls its model over HTTP, and is as ten_lines.py otherwise
 		}
 		_, command, env := stageExampleAgent(t, example)
-		a := checkedAgent{args: []string{command}, env: env}
-		if name != "ten_lines.py" { // agents of a page, which have no timeouts and cannot be cancelled
-			a.warnings = []string{"no-answer", "cancel"}
+		a := checkedAgent{args: []string{command}, env: env, warnings: []string{"query"}} // each solves the task of its page
+		if name != "ten_lines.py" {                                                       // agents of a page, which have no timeouts and cannot be cancelled
+			a.warnings = []string{"query", "no-answer", "cancel"}
 		}
 		agents[name] = a
 	}

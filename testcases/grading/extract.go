@@ -96,6 +96,9 @@ func parseAnswer(text string) (ExtractedAnswer, error) {
 	if len(text) > maxAnswerBytes {
 		return ExtractedAnswer{Reason: fmt.Sprintf("what is between the <EVAL_ANSWER> tags has %d bytes: at most 1 MiB is read", len(text))}, nil
 	}
+	if pyvalue.TrimSpace(text) == "" {
+		return ExtractedAnswer{Reason: "there is nothing between the <EVAL_ANSWER> tags"}, nil
+	}
 	v, err := pyvalue.Decode(pyvalue.TrimSpace(text))
 	if bad, ok := errors.AsType[*pyvalue.SyntaxError](err); ok {
 		return ExtractedAnswer{Reason: "what is between the <EVAL_ANSWER> tags is not JSON: " + bad.Error()}, nil

@@ -40,13 +40,22 @@ func (u usage) String() string {
 		words = append(words, formatThousands(u.tokens)+" tok")
 	}
 	if u.usd > 0 {
-		cost := fmt.Sprintf("$%.2f", u.usd)
+		cost := formatUSD(u.usd)
 		if u.priceUnknown {
 			cost += "+"
 		}
 		words = append(words, cost)
 	}
 	return strings.Join(words, " ")
+}
+
+// formatUSD returns an amount with two decimals or, below 10 cents, with two digits that say something: "$0.0047".
+func formatUSD(usd float64) string {
+	decimals := 2
+	for tenth := usd * 10; tenth < 1 && decimals < 6; tenth *= 10 {
+		decimals++
+	}
+	return fmt.Sprintf("$%.*f", decimals, usd)
 }
 
 // formatThousands returns n in at most five characters, such as "12.3k" or "1.5M".

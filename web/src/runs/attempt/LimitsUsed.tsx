@@ -4,6 +4,9 @@ import type { RunLimits } from "../../protocol/session.gen";
 import { tokenSumOf } from "../data/attempt";
 import styles from "./Overview.module.css";
 
+/** Said of a limit of which more was used: what is measured afterwards, such as the cost of a call, can exceed it. */
+const exceeded = "more than the limit: the last call went beyond it";
+
 interface UsedLimit {
   name: string;
   limit: number;
@@ -42,7 +45,12 @@ export function LimitsUsed({ line }: { line: AttemptLine }) {
               <td className={styles.number}>{limit === 0 ? "no limit" : format(limit)}</td>
               <td>
                 {used !== null && limit > 0 && format(used) !== outOfRangeText && (
-                  <meter aria-label={`Share of ${name}`} value={Math.min(used, limit)} max={limit} />
+                  <meter
+                    aria-label={`Share of ${name}`}
+                    value={Math.min(used, limit)}
+                    max={limit}
+                    {...(used > limit && { low: limit / 2, high: limit * 0.9, optimum: 0, title: exceeded })}
+                  />
                 )}
               </td>
             </tr>
