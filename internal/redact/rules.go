@@ -72,6 +72,9 @@ func newRules(cfg Config) (*rules, error) {
 		if IsSecretName(name) && looksSecret(value) && !slices.Contains(cfg.Names, name) {
 			r.needles = append(r.needles, secretNeedles(name, value)...)
 		}
+		if password := passwordOfURL(value); len(password) >= minSecretBytes {
+			r.needles = append(r.needles, secretNeedles(name, password)...)
+		}
 	}
 	r.needles = append(r.needles, keyForms()...)
 	for i := range r.needles {
@@ -88,6 +91,18 @@ func newRules(cfg Config) (*rules, error) {
 		r.patterns = append(r.patterns, pattern{whole, beginning})
 	}
 	return r, nil
+}
+
+// passwordOfURL returns the password in an address such as https://user:password@host, as it is written there; "" if there is none.
+func passwordOfURL(value string) string {
+	_, rest, hasScheme := strings.Cut(value, "://")
+	authority, _, _ := strings.Cut(rest, "/")
+	at := strings.LastIndexByte(authority, '@')
+	if !hasScheme || at < 0 {
+		return ""
+	}
+	_, password, _ := strings.Cut(authority[:at], ":")
+	return password
 }
 
 // index adds needle n, which has this number, to the tables by the first two bytes.
