@@ -100,9 +100,10 @@ func ourAgents(t *testing.T) map[string]checkedAgent {
 			continue // with_a_model.py calls its model over HTTP, and is as ten_lines.py otherwise
 		}
 		_, command, env := stageExampleAgent(t, example)
-		a := checkedAgent{args: []string{command}, env: env, warnings: []string{"query"}} // each solves the task of its page
-		if name != "ten_lines.py" {                                                       // agents of a page, which have no timeouts and cannot be cancelled
-			a.warnings = []string{"query", "no-answer", "cancel"}
+		// Each solves the task of its page. All but one have no timeouts and cannot be cancelled.
+		a := checkedAgent{args: []string{command}, env: env, warnings: []string{"query"}}
+		if name != "ten_lines.py" {
+			a.warnings = append(a.warnings, "no-answer", "cancel")
 		}
 		agents[name] = a
 	}

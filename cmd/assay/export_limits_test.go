@@ -41,7 +41,7 @@ func TestKernelCheckLimitsOfCopies(t *testing.T) {
 // another size, has objects in it, or is no array, the check fails with not_data and the name of the variable.
 func TestKernelCheckRefusesForgedArrays(t *testing.T) {
 	t.Parallel()
-	python := pythonWithNumpy(t)
+	python := pythonWith(t, "numpy")
 	const right = "import numpy\ntotal = numpy.full(1000, 4711.0)\n"
 	const check = "assert total.shape == (1000,) and (total == 4711).all()"
 	// The file values.json is written last, with json.dump, when the arrays are there.
@@ -74,16 +74,17 @@ json.dump = forge`
 	}
 }
 
-// pythonWithNumpy returns an interpreter that has numpy. Without one it skips the test, but not in CI.
-func pythonWithNumpy(t *testing.T) string {
+// pythonWith returns an interpreter that has a module, or several: "numpy, pandas". Without one it skips the test, but
+// not in CI.
+func pythonWith(t *testing.T, modules string) string {
 	t.Helper()
 	for _, interpreter := range []string{"python3", "/usr/bin/python3"} {
-		if exec.CommandContext(t.Context(), interpreter, "-c", "import numpy").Run() == nil {
+		if exec.CommandContext(t.Context(), interpreter, "-c", "import "+modules).Run() == nil {
 			return interpreter
 		}
 	}
-	require.NotEqual(t, "true", os.Getenv("CI"), "CI installs numpy")
-	t.Skip("neither python3 nor /usr/bin/python3 has numpy: install Debian's python3-numpy")
+	require.NotEqual(t, "true", os.Getenv("CI"), "CI installs %s", modules)
+	t.Skipf("neither python3 nor /usr/bin/python3 has %s: install Debian's packages", modules)
 	return ""
 }
 

@@ -6,30 +6,38 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"assay/testcases"
 )
 
-// Honest work passes, and nothing of it counts as tampering: the cases of testdata/honest and the examples, with kernels
-// that are started and kernels that are forked. At full size these are more than 500 attempts.
+// Honest work passes, and nothing of it counts as tampering: the cases of testdata/honest, of which none is skipped, and the
+// examples, with kernels that are started and kernels that are forked. At full size these are more than 500 attempts.
 func TestHonestAttempts(t *testing.T) {
 	t.Parallel()
-	epochs := map[string]int{"testdata/honest": 14, "../../testcases/examples": 3}
+	python := pythonWith(t, "numpy, pandas, matplotlib")
+	honest, err := testcases.Load([]string{"testdata/honest"}, testcases.Options{})
+	require.NoError(t, err)
+	const examples = "../../testcases/examples"
+	epochs := map[string]int{"testdata/honest": 14, examples: 3}
 	if testing.Short() {
 		epochs = map[string]int{"testdata/honest": 1}
 	}
 	for folder, n := range epochs {
-		for name, args := range map[string][]string{"started": {"-j", "4"}, "forked": {"-j", "4", "--pool", "4"}} {
+		for name, args := range map[string][]string{"started": nil, "forked": {"--pool", "4"}} {
 			t.Run(filepath.Base(folder)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				out := filepath.Join(t.TempDir(), "run")
-				runAssay(t, append([]string{"run", folder, "--agent", "oracle", "--quiet", "--epochs", strconv.Itoa(n), "--out", out}, args...)...)
+				runAssay(t, append([]string{"run", folder, "--agent", "oracle", "--python", python, "-j", "4", "--quiet", "--epochs", strconv.Itoa(n), "--out", out}, args...)...)
 				attempts := readAttempts(t, out)
+				if folder != examples {
+					require.Len(t, attempts, len(honest)*n)
+				}
 				require.NotEmpty(t, attempts)
 				for _, a := range attempts {
 					require.NotNil(t, a.Passed, "%s has a verdict: %v", a.CaseID, a)
 					require.True(t, *a.Passed, "%s: %v", a.CaseID, a)
 					require.Zero(t, a.TamperSignals, a.CaseID)
 				}
-				t.Logf("%d attempts", len(attempts))
 			})
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"regexp"
 	"slices"
 
 	"assay/internal/model"
@@ -105,12 +104,10 @@ func (a *attempt) openJudge(name string) (model.Client, error) {
 	return replay.Normalizer{Redactor: a.redactor}.NewRecordingClient(name, client, a.judgeCalls), nil
 }
 
-// urlWithPassword matches a URL with a user and a password.
-var urlWithPassword = regexp.MustCompile(`://[^\s/@]*:[^\s@]+@`)
-
 // EnvWithoutSecrets returns the environment environ ("NAME=value") without the variables that
 // look like secrets: by their name, or because the value has a URL with a password. Command
 // graders run with it.
 func EnvWithoutSecrets(environ []string) []string {
-	return slices.DeleteFunc(subprocess.FilterEnv(environ, func(name string) bool { return !redact.IsSecretName(name) }), urlWithPassword.MatchString)
+	named := subprocess.FilterEnv(environ, func(name string) bool { return !redact.IsSecretName(name) })
+	return slices.DeleteFunc(named, func(variable string) bool { return len(redact.PasswordsOfURLs(variable)) > 0 })
 }

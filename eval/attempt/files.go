@@ -25,8 +25,8 @@ func (a *attempt) writeFinalFiles() error {
 
 // writeConversation writes the messages of the agent's history from the trace to
 // conversation.jsonl, one per line; if the agent has sent nothing but submissions, those of its calls of
-// models, and then the submissions. It also returns, by entry number, the offset in bytes of each trace entry with an output of a cell. It fails
-// if a file cannot be read or written.
+// models, and then the submissions. It also returns, by entry number, the offset in bytes of each trace
+// entry with an output of a cell. It fails if a file cannot be read or written.
 func (a *attempt) writeConversation() (offsets map[int64]int64, err error) {
 	in, err := os.Open(a.filePath("trace.jsonl"))
 	if err != nil {

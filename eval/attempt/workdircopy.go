@@ -134,34 +134,35 @@ func (c *workdirCopier) copyFile(path string) error {
 // copyData copies the first size bytes of a file without its holes: a file that is larger than what it holds must not be
 // absent for graders.
 func (c *workdirCopier) copyData(from, to *os.File, size int64) error {
-	for at := int64(0); at < size && c.bytesLeft > 0; {
-		begin, err := from.Seek(at, unix.SEEK_DATA)
-		if errors.Is(err, unix.ENXIO) || err == nil && begin >= size { // nothing but a hole follows
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		end, err := from.Seek(begin, unix.SEEK_HOLE)
-		if err != nil {
-			return err
-		}
-		length := min(end, size) - begin
-		length = min(length, c.bytesLeft)
+	for begin, end := nextData(from, 0, size); begin < end && c.bytesLeft > 0; begin, end = nextData(from, end, size) {
+		length := min(end-begin, c.bytesLeft)
 		c.bytesLeft -= length
-		_, err = from.Seek(begin, io.SeekStart)
-		if err == nil {
-			_, err = to.Seek(begin, io.SeekStart)
-		}
-		if err == nil {
-			_, err = io.Copy(to, io.LimitReader(from, length))
-		}
-		if err != nil {
+		_, fromErr := from.Seek(begin, io.SeekStart)
+		_, toErr := to.Seek(begin, io.SeekStart)
+		if err := errors.Join(fromErr, toErr); err != nil {
 			return err
 		}
-		at = begin + length
+		if _, err := io.Copy(to, io.LimitReader(from, length)); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// nextData returns where the next data of a file begins and ends, from an offset on; the same offset twice if only a hole
+// follows, also because the file was cut. Where a file system does not say where holes are, all is data.
+func nextData(file *os.File, from, size int64) (begin, end int64) {
+	begin, err := file.Seek(from, unix.SEEK_DATA)
+	switch {
+	case errors.Is(err, unix.ENXIO), err == nil && begin >= size:
+		return size, size
+	case err != nil:
+		return from, size
+	}
+	if end, err = file.Seek(begin, unix.SEEK_HOLE); err != nil {
+		return begin, size
+	}
+	return begin, min(end, size)
 }
 
 // copyLink copies a symbolic link to a place in the working folder, as one to the same place in the

@@ -72,8 +72,10 @@ func newRules(cfg Config) (*rules, error) {
 		if IsSecretName(name) && looksSecret(value) && !slices.Contains(cfg.Names, name) {
 			r.needles = append(r.needles, secretNeedles(name, value)...)
 		}
-		if password := passwordOfURL(value); len(password) >= minSecretBytes {
-			r.needles = append(r.needles, secretNeedles(name, password)...)
+		for _, password := range PasswordsOfURLs(value) {
+			if len(password) >= minSecretBytes {
+				r.needles = append(r.needles, secretNeedles(name, password)...)
+			}
 		}
 	}
 	r.needles = append(r.needles, keyForms()...)
@@ -93,16 +95,19 @@ func newRules(cfg Config) (*rules, error) {
 	return r, nil
 }
 
-// passwordOfURL returns the password in an address such as https://user:password@host, as it is written there; "" if there is none.
-func passwordOfURL(value string) string {
-	_, rest, hasScheme := strings.Cut(value, "://")
-	authority, _, _ := strings.Cut(rest, "/")
-	at := strings.LastIndexByte(authority, '@')
-	if !hasScheme || at < 0 {
-		return ""
+// urlWithPassword matches the beginning of a URL with a user and a password.
+var urlWithPassword = regexp.MustCompile(`://[^\s/@]*:([^\s@]+)@`)
+
+// PasswordsOfURLs returns the passwords in the URLs of a text, such as that of https://user:password@host: each as it is
+// written there and, if that is another text, without the escapes of a URL.
+func PasswordsOfURLs(text string) (passwords []string) {
+	for _, found := range urlWithPassword.FindAllStringSubmatch(text, -1) {
+		passwords = append(passwords, found[1])
+		if plain, err := url.PathUnescape(found[1]); err == nil && plain != found[1] {
+			passwords = append(passwords, plain)
+		}
 	}
-	_, password, _ := strings.Cut(authority[:at], ":")
-	return password
+	return passwords
 }
 
 // index adds needle n, which has this number, to the tables by the first two bytes.

@@ -124,7 +124,10 @@ func TestLargeCallsAfterASmallOne(t *testing.T) {
 func TestParallelCallsWithUnmeasuredInput(t *testing.T) {
 	t.Parallel()
 	pictures := `"messages":[{"role":"user","content":[` + strings.Repeat(`{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}},`, 20) + `{"type":"text","text":"go"}]}]`
-	for name, input := range map[string]string{"pictures": pictures, "a reference": `"container":"c","messages":[]`} {
+	for name, input := range map[string]string{
+		"pictures": pictures, "a reference": `"container":"c","messages":[]`, "a reference with its name twice": `"container":null,"container":"c","messages":[]`,
+		"a document whose type is there twice": `"messages":[{"role":"user","content":[{"type":"text","type":"document","source":{"type":"base64","data":"AA=="}}]}]`,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var calls atomic.Int64

@@ -18,7 +18,7 @@ func FindHosted(api API, body []byte) (place, what string) {
 		return "the body", "its JSON is malformed, or an object has a name twice"
 	}
 	request := gjson.ParseBytes(body)
-	if model := request.Get("model").Str; api != Messages && searchesByItself(model) {
+	if model := request.Get("model").Str; searchesByItself(model) {
 		return "model", model
 	}
 	for _, name := range hostedMembers() {
@@ -98,7 +98,8 @@ func findFetched(place string, value gjson.Result) (at, what string) {
 			here += "." + name.Str
 		}
 		switch {
-		case slices.Contains([]string{"file_url", "video_url", "audio_url", "file_data"}, name.Str) && inner.Type == gjson.String && isWebAddress(inner.Str),
+		case name.Str == "file_url",
+			slices.Contains([]string{"video_url", "audio_url", "file_data"}, name.Str) && inner.Type == gjson.String && isWebAddress(inner.Str),
 			name.Str == "image_url" && inner.Type == gjson.String && !isDataURL(inner.Str),
 			name.Str == "url" && (isSource || strings.HasSuffix(place, "_url")) && inner.Type == gjson.String && !isDataURL(inner.Str):
 			at, what = here, "an address to fetch"

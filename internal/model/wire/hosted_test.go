@@ -29,6 +29,8 @@ func TestFindHosted(t *testing.T) {
 		{wire.Messages, `{"model":"m","t\u006fols":[{"t\u0079pe":"web_search_20250305","name":"w"}]}`, "tools.0.type"},
 		{wire.Messages, `{"model":"m","messages":[{"role":"user","content":[{"type":"image","s\u006furce":{"type":"url","\u0075rl":"https://x"}}]}]}`, "messages.content.source.url"},
 		{wire.Chat, `{"model":"vendor/x:online","messages":[]}`, "model"},
+		{wire.Messages, `{"model":"vendor/x:online","messages":[]}`, "model"},
+		{wire.Responses, `{"model":"m","input":[{"role":"user","content":[{"type":"input_file","file_url":"//host/x"}]}]}`, "input.content.file_url"},
 		{wire.Chat, `{"model":"m","plugins":[{"id":"web"}]}`, "plugins"},
 		{wire.Chat, `{"model":"gpt-4o-search-preview","messages":[]}`, "model"},
 		{wire.Chat, `{"model":"m","web_search_options":{}}`, "web_search_options"},

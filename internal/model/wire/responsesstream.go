@@ -122,12 +122,11 @@ func newOutputItem(head Head, id string, b model.Block) map[string]any {
 
 // newEmptyOutputItem returns the output item for a block that begins.
 func newEmptyOutputItem(head Head, id string, b model.Block) map[string]any {
-	var item map[string]any
-	if isForeignItem(b) {
-		item = newOutputItem(head, id, b)
-	} else {
-		item = newOutputItem(head, id, model.Block{Type: b.Type, ID: b.ID, Name: b.Name})
+	begun := b
+	if !isForeignItem(b) {
+		begun = model.Block{Type: b.Type, ID: b.ID, Name: b.Name}
 	}
+	item := newOutputItem(head, id, begun)
 	if item["status"] != nil {
 		item["status"] = "in_progress"
 	}
