@@ -33,8 +33,8 @@ func VerdictWord(a runs.Attempt) string {
 	}
 }
 
-// DescribeAttempt returns an attempt in one line: its name, duration and usage, and why
-// it has not passed. The line may have control characters.
+// DescribeAttempt returns an attempt in one line: its name, duration and usage, why it has not passed,
+// and what else is to be known of it, such as a limit that was not enforced. The line may have control characters.
 func DescribeAttempt(a runs.Attempt) string {
 	took := time.Duration(a.DurationMS) * time.Millisecond
 	text := fmt.Sprintf("%s  %.1fs%s", AttemptName(a.CaseID, a.Epoch), took.Seconds(), withIndent(usageOfAttempt(a.Usage).String()))
@@ -44,6 +44,9 @@ func DescribeAttempt(a runs.Attempt) string {
 		text += "  " + string(a.Outcome) + ": " + terminal.OneLine(a.Detail)
 	} else if a.Passed != nil && !*a.Passed {
 		text += "  " + terminal.OneLine(FirstFailedGrader(a))
+	}
+	if a.Outcome == runs.OutcomeCompleted && a.Detail != "" {
+		text += "  " + terminal.OneLine(a.Detail)
 	}
 	return text
 }
