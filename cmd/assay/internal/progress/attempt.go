@@ -34,7 +34,7 @@ func VerdictWord(a runs.Attempt) string {
 }
 
 // DescribeAttempt returns an attempt in one line: its name, duration and usage, why it has not passed,
-// and what else is to be known of it, such as a limit that was not enforced. The line may have control characters.
+// and what else matters, such as a limit that was not enforced. The line may have control characters.
 func DescribeAttempt(a runs.Attempt) string {
 	took := time.Duration(a.DurationMS) * time.Millisecond
 	text := fmt.Sprintf("%s  %.1fs%s", AttemptName(a.CaseID, a.Epoch), took.Seconds(), withIndent(usageOfAttempt(a.Usage).String()))
