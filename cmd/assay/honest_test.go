@@ -11,14 +11,14 @@ import (
 )
 
 // Honest work passes, and nothing of it counts as tampering: the cases of testdata/honest, of which none is skipped, and the
-// examples, with kernels that are started and kernels that are forked. At full size these are more than 500 attempts.
+// examples, with kernels that are started and kernels that are forked. At full size these are some 250 attempts.
 func TestHonestAttempts(t *testing.T) {
 	t.Parallel()
 	python := pythonWith(t, "numpy, pandas, matplotlib")
 	honest, err := testcases.Load([]string{"testdata/honest"}, testcases.Options{})
 	require.NoError(t, err)
 	const examples = "../../testcases/examples"
-	epochs := map[string]int{"testdata/honest": 14, examples: 3}
+	epochs := map[string]int{"testdata/honest": 6, examples: 1}
 	if testing.Short() {
 		epochs = map[string]int{"testdata/honest": 1}
 	}

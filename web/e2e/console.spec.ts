@@ -12,8 +12,8 @@ import {
 } from "./assay";
 
 harnessTest("the agent solves a case while the user edits another cell", async ({ page, harness }) => {
-  // The last reply is delayed by 6 s, so that the typed text is stored before the attempt ends.
-  const replies = sumReplies(1500).map((reply, i) => (i === 2 ? { ...reply, delay_ms: 6000 } : reply));
+  // The last reply is delayed by 12 s, so that the typed text is stored before the attempt ends.
+  const replies = sumReplies(1500).map((reply, i) => (i === 2 ? { ...reply, delay_ms: 12_000 } : reply));
   const model = harness.writeModelScript(...replies);
   const server = await harness.startServer([
     "--agent",
@@ -181,7 +181,7 @@ harnessTest(
   async ({ page, harness }) => {
     const model = harness.writeModelScript(
       { content: [scriptedToolCall("create_cell", { position: 0, cell_type: "code", source: "x = 'agent 1'" })] },
-      { delay_ms: 6000, content: [scriptedToolCall("edit_cell", { cell_id: "$cell[0]", source: "x = 'agent 2'" })] },
+      { delay_ms: 12_000, content: [scriptedToolCall("edit_cell", { cell_id: "$cell[0]", source: "x = 'agent 2'" })] },
       { content: [{ type: "text", text: "Done." }] },
     );
     const server = await harness.startServer(["--agent", "builtin", "--model", model]);
