@@ -24,6 +24,7 @@ cmd/assay:                            *
 cmd/assay/internal/chat:              cmd/assay/internal/exit cmd/assay/internal/terminal eval/session router agent/builtin/blocks agent/builtin/tools internal/model internal/trace internal/protocol
 cmd/assay/internal/doctor:            cmd/assay/internal/terminal kernel internal/sandbox internal/subprocess internal/protocol
 cmd/assay/internal/exit:
+cmd/assay/internal/leftovers:         eval/runs testcases testcases/grading/pyvalue
 cmd/assay/internal/localsession:      cmd/assay/internal/exit eval/session internal/redact internal/subprocess internal/trace
 cmd/assay/internal/loglimit:
 cmd/assay/internal/progress:          cmd/assay/internal/terminal eval/batch eval/rescore eval/runs kernel

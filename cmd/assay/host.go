@@ -86,8 +86,7 @@ type kernelAndAgentHost struct {
 	modelSlots *gateway.Slots
 	secret     string // part of the names of sockets that code in a kernel must not find
 
-	// sharedCaseFolders are folders of cases in which the agent or the kernel may read all but the cases.
-	sharedCaseFolders []string
+	withheldBeside withheldBeside
 
 	person         string   // who does the agent's work; empty: an agent
 	agentCommand   []string // of a foreign agent, an MCP client, or an ACP agent

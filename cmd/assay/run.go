@@ -230,9 +230,7 @@ func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelA
 	if f.host.hasForeignAgent() && !f.host.confinesAgent() {
 		reporter.Printf("the agent is not confined (--sandbox-agent): it can read the cases and change the results, so the score is on trust")
 	}
-	for _, folder := range h.sharedCaseFolders {
-		reporter.Printf("the agent or the kernel may read %s, where cases are: only these are hidden; put cases into a folder of their own", folder)
-	}
+	h.withheldBeside.report(reporter.Printf)
 	reporter.Printf("%d attempts, %d at once, agent %s, into %s", attempts, f.jobs, agent, runDir)
 	reporter.Start()
 	return reporter

@@ -128,7 +128,6 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	f.sharedFolders = []string{root, h.agentsDir()}
 	f.withhold(nil, h.supervisor.TempDir()) // in case it is in a folder of the agent's program
 	f.withholdOutput(h.flags.builtin.record)
-	f.withholdRuns(slices.Concat(f.readPaths, h.flags.agentSandbox.readPaths, commandReadPaths(h.agentCommand)))
 	if dir := h.flags.gateway.cacheDir; dir != "" {
 		f.withhold(nil, dir) // it has what other attempts have answered
 	}
@@ -143,7 +142,7 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	if h.flags.confinesAgent() {
 		agentPaths = h.agentSandboxRules().ReadPaths
 	}
-	h.sharedCaseFolders = f.withholdBesideCases(slices.Concat(kernelPaths, agentPaths))
+	h.withheldBeside = f.withholdBesideCases(slices.Concat(kernelPaths, agentPaths))
 	rules.HiddenPaths = f.withheldPaths
 	if err := f.checkWithheldPaths("the kernel", kernelPaths); err != nil {
 		return s, exit.UsageError(err)

@@ -9,14 +9,10 @@ import (
 	"strings"
 	"syscall"
 
-	"assay/eval/runs"
+	"assay/cmd/assay/internal/leftovers"
 	"assay/internal/sandbox"
 	"assay/testcases"
 )
-
-// maxEntriesLookedAt is how many files and folders are looked at, in a folder that an agent or kernel may
-// read, to find runs there. It takes about 50 ms.
-const maxEntriesLookedAt = 20_000
 
 // withhold makes sure that neither kernel nor agent can read the files of the cases, nor folders. What else is in
 // the folders of the cases, withholdBesideCases withholds.
@@ -42,10 +38,10 @@ func (f *sandboxFlags) withholdPath(path string) {
 	}
 }
 
-// withholdBesideCases withholds what else may have the text of a case, of what may be read: the folders of the cases
-// or, of one that must be readable, all cases in it and the copies that editors make; repositories; other names of
-// the same file. It returns the folders of cases that stay readable.
-func (f *sandboxFlags) withholdBesideCases(readPaths []string) (shared []string) {
+// withholdBesideCases withholds what else may tell how to pass, of what may be read: the folders of the cases or, of one
+// that must be readable, the copies that editors make; repositories; other names of the same file; and what
+// package leftovers finds.
+func (f *sandboxFlags) withholdBesideCases(readPaths []string) (w withheldBeside) {
 	var folders []string
 	for _, file := range f.caseFiles {
 		if folder := filepath.Dir(file); !slices.Contains(folders, folder) {
@@ -64,7 +60,7 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (shared []string)
 			f.withholdPath(folder)
 			continue
 		}
-		shared = append(shared, folder)
+		w.sharedFolders = append(w.sharedFolders, folder)
 		for _, path := range f.copiesOfCases(folder) {
 			f.withholdPath(path)
 		}
@@ -72,7 +68,67 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (shared []string)
 	for _, path := range otherNames(f.caseFiles, readable) {
 		f.withholdPath(path)
 	}
-	return shared
+	for _, folder := range foldersOfUser(readable) {
+		found, isComplete := leftovers.Find(folder)
+		if !isComplete {
+			w.largeFolders = append(w.largeFolders, folder)
+		}
+		for _, path := range found {
+			if !f.isWithheld(path) {
+				f.withholdPath(path)
+				w.leftovers = append(w.leftovers, path)
+			}
+		}
+	}
+	return w
+}
+
+// withheldBeside is what [sandboxFlags.withholdBesideCases] has found, for the user.
+type withheldBeside struct {
+	sharedFolders []string // folders of cases that stay readable
+	leftovers     []string // files that hold other cases or earlier results, and folders of runs
+	largeFolders  []string // folders that were not looked through to the end
+}
+
+// report tells the user what was found.
+func (w withheldBeside) report(printf func(format string, args ...any)) {
+	for _, folder := range w.sharedFolders {
+		printf("the agent or the kernel may read %s, where cases are: only these are hidden; put cases into a folder of their own", folder)
+	}
+	const maxNamed = 3
+	if more := len(w.leftovers) - maxNamed; more > 0 {
+		w.leftovers = append(w.leftovers[:maxNamed], fmt.Sprintf("%d more", more))
+	}
+	if len(w.leftovers) > 0 {
+		printf("hidden from the agent and the kernel, as they hold cases or earlier results: %s", strings.Join(w.leftovers, ", "))
+	}
+	for _, folder := range w.largeFolders {
+		printf("%s has more files than are searched for cases and earlier results: an agent or a kernel that may read it can find them", folder)
+	}
+}
+
+// isWithheld reports whether a path is withheld, or below one that is.
+func (f *sandboxFlags) isWithheld(path string) bool {
+	return slices.ContainsFunc(f.withheldPaths, func(withheld string) bool { return sandbox.IsWithin(path, withheld) })
+}
+
+// foldersOfUser returns the folders in which a user keeps files: not those of the system, of an installation or virtual
+// environment of Python, or of installed packages.
+func foldersOfUser(paths []string) (folders []string) {
+	installed := sandbox.SystemPaths()
+	for _, path := range paths {
+		if libraries, _ := filepath.Glob(filepath.Join(path, "lib", "python3*")); len(libraries) > 0 { // the pattern is well-formed
+			installed = append(installed, path)
+		}
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		isInstalled := slices.ContainsFunc(installed, func(folder string) bool { return sandbox.IsWithin(path, folder) })
+		if err == nil && info.IsDir() && !isInstalled && !leftovers.IsOfPackages(path) {
+			folders = append(folders, path)
+		}
+	}
+	return folders
 }
 
 // repositoriesOf returns the folders in which Git and others keep the history of a folder.
@@ -98,29 +154,16 @@ func repositoriesOf(folder string) (found []string) {
 	}
 }
 
-// copiesOfCases returns the files of a folder whose names contain that of a case file, as those of editors do, and
-// those that hold cases.
+// copiesOfCases returns the files of a folder whose names contain that of a case file, as those of editors do.
 func (f *sandboxFlags) copiesOfCases(folder string) (found []string) {
 	entries, _ := os.ReadDir(folder) // without them there is nothing to read
 	for _, entry := range entries {
-		path := filepath.Join(folder, entry.Name())
 		isCopy := slices.ContainsFunc(f.caseFiles, func(file string) bool { return strings.Contains(entry.Name(), filepath.Base(file)) })
-		if entry.Type().IsRegular() && (isCopy || holdsCases(path)) {
-			found = append(found, path)
+		if entry.Type().IsRegular() && isCopy {
+			found = append(found, filepath.Join(folder, entry.Name()))
 		}
 	}
 	return found
-}
-
-// holdsCases reports whether a file, of at most 16 MiB, holds cases with graders or solutions.
-func holdsCases(path string) bool {
-	const maxBytes = 16 << 20
-	info, err := os.Stat(path)
-	if err != nil || info.Size() > maxBytes || !slices.Contains([]string{".json", ".jsonl", ".yaml", ".yml"}, filepath.Ext(path)) {
-		return false
-	}
-	cases, err := testcases.Load([]string{path}, testcases.Options{})
-	return err == nil && slices.ContainsFunc(cases, func(c testcases.Case) bool { return len(c.Graders) > 0 || c.Oracle != nil })
 }
 
 // otherNames returns the files below folders that are one of these files under another name.
@@ -163,13 +206,6 @@ func (f *sandboxFlags) withholdOutput(record string) {
 	}
 	if record != "" {
 		f.withhold(nil, record)
-	}
-}
-
-// withholdRuns withholds earlier runs, which tell the truth, in folders that may be read.
-func (f *sandboxFlags) withholdRuns(folders []string) {
-	for _, folder := range absolutePaths(folders) {
-		f.withhold(nil, runs.FindFolders(folder, maxEntriesLookedAt)...)
 	}
 }
 

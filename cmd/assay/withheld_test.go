@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,7 @@ def search():
                 text = zlib.decompress(text)
             except zlib.error:
                 pass
-            found = re.search(rb"(?:truth\D{1,9}|expected )(\d\d+)", text)
+            found = re.search(rb"(?:truth\D{1,9}|expected |ANSWER>\D?)(\d\d+)", text)
             if found:
                 print("found in", os.path.join(folder, name), file=sys.stderr)
                 return found[1].decode()
@@ -101,4 +102,46 @@ func TestWhatIsBesideACaseIsHidden(t *testing.T) {
 			require.Contains(t, string(text), "expected 4711, found 0")
 		})
 	}
+}
+
+// What earlier commands have left in the agent's folder, and copies of the cases, do not tell the answer.
+func TestWhatEarlierCommandsLeftIsHidden(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	library, err := filepath.Abs(filepath.Join("..", "..", "agent", "python"))
+	require.NoError(t, err)
+	run := func(stdout, stderr string, args ...string) {
+		cmd := exec.CommandContext(t.Context(), "assay", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONPATH="+library, "PYTHONDONTWRITEBYTECODE=1")
+		out, err := os.Create(filepath.Join(dir, stdout))
+		require.NoError(t, err)
+		log, err := os.Create(filepath.Join(dir, stderr))
+		require.NoError(t, err)
+		cmd.Stdout, cmd.Stderr = out, log
+		_ = cmd.Run() // 1: an attempt or a line fails
+		require.NoError(t, errors.Join(out.Close(), log.Close()))
+	}
+	const sum = `{"id": "sum", "task": "Guess.", "grader": {"type": "exact", "config": {"ground_truth": 4711}}}`
+	for _, copied := range []string{"cases/case.json", "cases_v1/case.json", "cases_v1/deep/old", "case.json.orig"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, copied)), 0o750))
+		writeFile(t, filepath.Join(dir, copied), sum)
+	}
+	writeFile(t, filepath.Join(dir, "case.txt"), "id: sum\ntask: Guess.\ngrader:\n  type: exact\n  config: {ground_truth: 4711}\n")
+	writeFile(t, filepath.Join(dir, "lines.jsonl"), `{"id": "sum", "answer": 4712, "grader": {"type": "exact", "config": {"ground_truth": 4711}}}`)
+	turns := writeFile(t, filepath.Join(t.TempDir(), "turns.jsonl"), `{"content": [{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>4711</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}}]}`)
+	run("results.jsonl", "run.log", "run", "cases/case.json", "--model", "script:"+turns, "--record", "calls.jsonl", "--json", "--out", filepath.Join(t.TempDir(), "run"))
+	run("graded.jsonl", "grade.log", "grade", "lines.jsonl")
+	run("shown.jsonl", "shown.log", "run", "cases/case.json", "--agent", "oracle", "--out", "earlier")
+	for _, file := range []string{"results.jsonl", "calls.jsonl", "graded.jsonl"} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		require.Contains(t, string(text), "4711", file)
+	}
+
+	writeFile(t, filepath.Join(dir, "agent.py"), searchingAgent)
+	run("now.txt", "now.log", "run", "cases/case.json", "--agent", "python3 agent.py", "--out", filepath.Join(t.TempDir(), "run"))
+	text, err := os.ReadFile(filepath.Join(dir, "now.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "expected 4711, found 0")
+	require.Contains(t, string(text), "hidden from the agent and the kernel, as they hold cases or earlier results: ")
 }

@@ -144,6 +144,9 @@ func (c *checkKernel) transferGlobals(ctx context.Context, sources []string) err
 		return err
 	}
 	if err := c.attempt.copyWorkdir(ctx, files); err != nil {
+		if _, isIncomplete := errors.AsType[incompleteCopyError](err); isIncomplete {
+			return notDataError(err)
+		}
 		return err
 	}
 	for _, name := range settingsFileNames() {

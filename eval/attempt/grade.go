@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,8 @@ func (a *attempt) runGraders(ctx context.Context, in grading.Input) {
 		if workdirCopy, err = a.copyWorkdirForGraders(ctx); err == nil {
 			defer a.removeWorkdirCopy(workdirCopy)
 			in.Record, err = a.commandGraderRecord(in.Answer, workdirCopy)
+		} else if incomplete, isIncomplete := errors.AsType[incompleteCopyError](err); isIncomplete {
+			in.WorkdirFault, err = incomplete.text, nil
 		}
 	}
 	if err != nil {

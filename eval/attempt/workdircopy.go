@@ -19,9 +19,9 @@ import (
 )
 
 // copyWorkdirForGraders copies the working folder for programs that grade, which are not confined,
-// and returns the path of the copy, which the caller must remove with [session.RemoveWorkdir]. It holds as
-// much as the disk limit allows. Nothing of the attempt can change the copy, and no link in it leads outside, except to the case's data files.
-// A link to what code in the kernel may not read itself counts as tamper.
+// and returns the path of the copy, which the caller must remove with [session.RemoveWorkdir]. Nothing of the attempt can
+// change the copy, and no link in it leads outside, except to the case's data files. A link to what code in the kernel may
+// not read itself counts as tamper. The error is an [incompleteCopyError] if the agent has left what cannot be copied.
 func (a *attempt) copyWorkdirForGraders(ctx context.Context) (dir string, err error) {
 	dir, err = a.cfg.Supervisor.MkdirTemp(a.cfg.WorkdirRoot, "graded-")
 	if err != nil {
@@ -60,13 +60,19 @@ func (a *attempt) dataFileBytes() (sum int64) {
 	return sum
 }
 
+// incompleteCopyError says what the agent has left in its working folder that a copy cannot have. What must not be there
+// would seem to be absent, so nothing can be graded by such a copy.
+type incompleteCopyError struct{ text string }
+
+func (e incompleteCopyError) Error() string { return e.text }
+
 // workdirCopier copies a working folder. Roots of package os keep it inside, also if a process that could not
 // be made to stand still replaces something by a link meanwhile.
 type workdirCopier struct {
 	attempt   *attempt
 	workdir   string
 	from, to  *os.Root
-	bytesLeft int64 // what files hold beyond it is left out; the disk limit counts the same
+	bytesLeft int64 // of what a copy may hold; the disk limit counts the same
 }
 
 // copiedEntryBytes is what a file, folder or link counts beside its size.
@@ -75,8 +81,8 @@ const copiedEntryBytes = 16 << 10
 // maxCopiedDepth is how many folders may be inside each other in a copy. Each takes longer than the last.
 const maxCopiedDepth = 100
 
-// copyTo copies the folders, regular files and links of the working folder to dir. What cannot be read,
-// or is in more than maxCopiedDepth folders, is left out.
+// copyTo copies the folders, regular files and links of the working folder to dir. Pipes and sockets are left out, and
+// what is removed meanwhile.
 func (c *workdirCopier) copyTo(ctx context.Context, dir string) (err error) {
 	if c.from, err = os.OpenRoot(c.workdir); err != nil {
 		return err
@@ -90,20 +96,24 @@ func (c *workdirCopier) copyTo(ctx context.Context, dir string) (err error) {
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case err != nil || path == ".":
-			return nil //nolint:nilerr // a folder that cannot be read
-		case c.bytesLeft < copiedEntryBytes:
-			return fs.SkipAll
+		case err != nil:
+			return unreadableError(path, err)
+		case path == ".":
+			return nil
 		}
-		c.bytesLeft -= copiedEntryBytes
+		if err := c.count(copiedEntryBytes); err != nil {
+			return err
+		}
 		switch {
 		case entry.IsDir() && strings.Count(path, "/") >= maxCopiedDepth:
-			return fs.SkipDir
+			return incompleteCopyError{fmt.Sprintf("more than %d folders are inside each other: %.60s…", maxCopiedDepth, path)}
 		case entry.IsDir():
+			c.makeReadable(path, entry, 0o500)
 			return c.to.Mkdir(path, 0o700)
 		case entry.Type()&fs.ModeSymlink != 0:
 			return c.copyLink(path)
 		case entry.Type().IsRegular():
+			c.makeReadable(path, entry, 0o400)
 			return c.copyFile(path)
 		default:
 			return nil // a pipe or a socket
@@ -111,12 +121,35 @@ func (c *workdirCopier) copyTo(ctx context.Context, dir string) (err error) {
 	})
 }
 
-// copyFile copies a regular file, with the right to execute it. It does nothing if it cannot be read or
-// is no regular file any more.
+// count counts what is about to be copied.
+func (c *workdirCopier) count(bytes int64) error {
+	if c.bytesLeft -= bytes; c.bytesLeft < 0 {
+		return incompleteCopyError{"there is more than --disk allows, where each file, folder and link counts 16 KiB beside what it holds"}
+	}
+	return nil
+}
+
+// makeReadable gives the owner of a file or folder, as which the server runs, the rights to read it. If that fails, so does
+// the copy.
+func (c *workdirCopier) makeReadable(path string, entry fs.DirEntry, rights fs.FileMode) {
+	if info, err := entry.Info(); err == nil && info.Mode()&rights != rights {
+		_ = c.from.Chmod(path, info.Mode().Perm()|rights)
+	}
+}
+
+// unreadableError returns the error of a copy that lacks what could not be read because of err; nil if it does not exist any more.
+func unreadableError(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return incompleteCopyError{fmt.Sprintf("%.200s cannot be read: %v", path, err)}
+}
+
+// copyFile copies a regular file, with the right to execute it. It does nothing if it is no regular file any more.
 func (c *workdirCopier) copyFile(path string) error {
 	from, err := c.from.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe in its place must not block
 	if err != nil {
-		return nil
+		return unreadableError(path, err)
 	}
 	defer from.Close()
 	info, err := from.Stat()
@@ -134,9 +167,11 @@ func (c *workdirCopier) copyFile(path string) error {
 // copyData copies the first size bytes of a file without its holes: a file that is larger than what it holds must not be
 // absent for graders.
 func (c *workdirCopier) copyData(from, to *os.File, size int64) error {
-	for begin, end := nextData(from, 0, size); begin < end && c.bytesLeft > 0; begin, end = nextData(from, end, size) {
-		length := min(end-begin, c.bytesLeft)
-		c.bytesLeft -= length
+	for begin, end := nextData(from, 0, size); begin < end; begin, end = nextData(from, end, size) {
+		length := end - begin
+		if err := c.count(length); err != nil {
+			return err
+		}
 		_, fromErr := from.Seek(begin, io.SeekStart)
 		_, toErr := to.Seek(begin, io.SeekStart)
 		if err := errors.Join(fromErr, toErr); err != nil {

@@ -108,9 +108,9 @@ func (r *Run) openLineFile(name string) (*LineFile, error) {
 // AttemptLines opens the run's attempts.jsonl. Line 0 is the header. The caller closes the
 // result. It fails with ErrNotFound if the file does not exist.
 func (r *Run) AttemptLines() (*LineFile, error) {
-	lines, err := r.openLineFile(attemptsFileName)
+	lines, err := r.openLineFile(AttemptsFileName)
 	if err != nil {
-		return nil, wrapOpenError("file", attemptsFileName, err)
+		return nil, wrapOpenError("file", AttemptsFileName, err)
 	}
 	return lines, nil
 }

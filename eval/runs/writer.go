@@ -15,8 +15,8 @@ import (
 	"assay/internal/redact"
 )
 
-// attemptsFileName is the name of the file with the results, in the folder of a run.
-const attemptsFileName = "attempts.jsonl"
+// AttemptsFileName is the name of the file with the results, in the folder of a run.
+const AttemptsFileName = "attempts.jsonl"
 
 // attemptsHeader is the JSON of the first line of attempts.jsonl.
 type attemptsHeader struct {
@@ -52,7 +52,7 @@ func Create(dir string, info Info, redactor *redact.Redactor) (*Writer, error) {
 		}
 		return nil, fmt.Errorf("run folder %s: %w", dir, err)
 	}
-	attemptsLog, err := createAppendLog(filepath.Join(dir, attemptsFileName))
+	attemptsLog, err := createAppendLog(filepath.Join(dir, AttemptsFileName))
 	if err != nil {
 		return nil, fmt.Errorf("run folder: %w", err)
 	}

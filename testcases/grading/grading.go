@@ -68,6 +68,10 @@ type Input struct {
 	Dir     string
 	Environ []string
 
+	// WorkdirFault says why the agent's working folder could not be copied for graders that read it, which is the
+	// agent's doing. They fail. "" means that there is no such fault.
+	WorkdirFault string
+
 	// Kernel is the one that the agent worked in; nil means that it is gone. Rerun
 	// runs the notebook's code cells from top to bottom in a fresh kernel, in a
 	// sandbox as at the beginning of the case, and returns the notebook with its new
@@ -199,6 +203,9 @@ func Grade(ctx context.Context, spec Spec, in Input) (result Result) {
 	config, err := configObject(spec)
 	if err != nil {
 		return failedResult(pyvalue.TypeError("%v", err))
+	}
+	if g.needsWorkdir && in.WorkdirFault != "" {
+		return failedResult(&pyvalue.Error{Kind: "no_copy", Text: "the working folder could not be copied for the grader: " + in.WorkdirFault})
 	}
 	result, err = g.grade(ctx, config, in)
 	if err != nil {
