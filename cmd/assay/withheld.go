@@ -74,7 +74,7 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (w withheldBeside
 			w.largeFolders = append(w.largeFolders, folder)
 		}
 		for _, path := range found {
-			if !f.isWithheld(path) {
+			if !f.isWithheldIn(folder, path) {
 				f.withholdPath(path)
 				w.leftovers = append(w.leftovers, path)
 			}
@@ -107,24 +107,19 @@ func (w withheldBeside) report(printf func(format string, args ...any)) {
 	}
 }
 
-// isWithheld reports whether a path is withheld, or below one that is.
-func (f *sandboxFlags) isWithheld(path string) bool {
-	return slices.ContainsFunc(f.withheldPaths, func(withheld string) bool { return sandbox.IsWithin(path, withheld) })
+// isWithheldIn reports whether a path in a folder that may be read is withheld: itself, or with a folder above it.
+func (f *sandboxFlags) isWithheldIn(folder, path string) bool {
+	return slices.ContainsFunc(f.withheldPaths, func(withheld string) bool {
+		return sandbox.IsWithin(withheld, folder) && sandbox.IsWithin(path, withheld)
+	})
 }
 
-// foldersOfUser returns the folders in which a user keeps files: not those of the system, of an installation or virtual
-// environment of Python, or of installed packages.
+// foldersOfUser returns the folders that are neither of the system nor below an earlier one.
 func foldersOfUser(paths []string) (folders []string) {
-	installed := sandbox.SystemPaths()
-	for _, path := range paths {
-		if libraries, _ := filepath.Glob(filepath.Join(path, "lib", "python3*")); len(libraries) > 0 { // the pattern is well-formed
-			installed = append(installed, path)
-		}
-	}
 	for _, path := range paths {
 		info, err := os.Stat(path)
-		isInstalled := slices.ContainsFunc(installed, func(folder string) bool { return sandbox.IsWithin(path, folder) })
-		if err == nil && info.IsDir() && !isInstalled && !leftovers.IsOfPackages(path) {
+		isIn := func(folder string) bool { return sandbox.IsWithin(path, folder) }
+		if err == nil && info.IsDir() && !slices.ContainsFunc(sandbox.SystemPaths(), isIn) && !slices.ContainsFunc(folders, isIn) {
 			folders = append(folders, path)
 		}
 	}

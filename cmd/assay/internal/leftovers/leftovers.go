@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxEntries is how many files and folders Find looks at. It takes about 0.2 s.
+	// maxEntries is how many files and folders Find looks at. It takes up to 1 s.
 	maxEntries = 20_000
 
 	// maxBytes is how much of a file is read. Cases in a larger file are not found; of what Assay writes, the
@@ -31,26 +31,30 @@ const (
 )
 
 // Find returns the folders of runs, and the files that hold cases with graders or solutions, results, model calls or
-// the log of a run, in a folder and below it; names have no say. It looks at the nearest folders first. isComplete is false if there
-// was more than it looks at. It does not follow links, and does not look into archives.
+// the log of a run, in a folder and below it; names have no say. It looks at the nearest folders first. isComplete is false
+// if there was more than it looks at. It does not follow links, and looks neither into archives nor into folders of
+// installed packages.
 func Find(root string) (found []string, isComplete bool) {
-	left := maxEntries
+	left, buffer := maxEntries, make([]byte, sniffedBytes)
 	for pending := []string{root}; len(pending) > 0; pending = pending[1:] {
 		folder := pending[0]
+		if isOfPackages(folder) {
+			continue
+		}
 		entries, _ := os.ReadDir(folder) // what cannot be read cannot be read by an agent
 		if left -= len(entries); left < 0 {
 			return found, false
 		}
-		if slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == runs.AttemptsFileName }) {
+		if exists(folder, runs.AttemptsFileName) {
 			found = append(found, folder)
 			continue
 		}
 		for _, entry := range entries {
 			path := filepath.Join(folder, entry.Name())
 			switch {
-			case entry.IsDir() && !IsOfPackages(path):
+			case entry.IsDir():
 				pending = append(pending, path)
-			case entry.Type().IsRegular() && tells(path):
+			case entry.Type().IsRegular() && tells(path, buffer):
 				found = append(found, path)
 			}
 		}
@@ -58,33 +62,38 @@ func Find(root string) (found []string, isComplete bool) {
 	return found, true
 }
 
-// IsOfPackages reports whether a folder has installed programs by its name. Find does not search those.
-func IsOfPackages(folder string) bool {
-	return slices.Contains([]string{"node_modules", "site-packages", "dist-packages", "__pycache__"}, filepath.Base(folder))
+// isOfPackages reports whether a folder has programs that were installed: packages, or the standard library of Python.
+func isOfPackages(folder string) bool {
+	return slices.Contains([]string{"node_modules", "site-packages", "dist-packages", "__pycache__"}, filepath.Base(folder)) ||
+		exists(folder, "site-packages") && exists(folder, "os.py")
 }
 
-// tells reports whether a file holds cases with graders or solutions, results, model calls or the log of a run.
-func tells(path string) bool {
+// exists reports whether a folder has an entry of that name.
+func exists(folder, name string) bool {
+	_, err := os.Lstat(filepath.Join(folder, name))
+	return err == nil
+}
+
+// tells reports whether a file holds cases with graders or solutions, results, model calls or the log of a run. It begins
+// by reading into the buffer.
+func tells(path string, buffer []byte) bool {
 	file, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	head, err := io.ReadAll(io.LimitReader(file, sniffedBytes))
-	if err != nil || bytes.IndexByte(head, 0) >= 0 {
+	n, err := io.ReadFull(file, buffer)
+	text := buffer[:n]
+	switch {
+	case n == 0, bytes.IndexByte(text, 0) >= 0:
 		return false
-	}
-	if isOutput(head) {
+	case isOutput(text):
 		return true
+	case err != nil: // this is the whole file
+		return holdsCases(text)
 	}
-	if len(head) == sniffedBytes {
-		rest, err := io.ReadAll(io.LimitReader(file, maxBytes))
-		if err != nil || len(rest) == maxBytes {
-			return false
-		}
-		head = append(head, rest...)
-	}
-	return holdsCases(head)
+	rest, err := io.ReadAll(io.LimitReader(file, maxBytes))
+	return err == nil && len(rest) < maxBytes && holdsCases(slices.Concat(text, rest))
 }
 
 // logLine is a line of the terminal's output or of a server's log.
@@ -93,7 +102,7 @@ var logLine = regexp.MustCompile(`(?m)^(\[\d+/\d+\] (PASS|FAIL|ERROR|DONE|SKIP)|
 // isOutput reports whether a text begins as what Assay writes, or is a log with a line of a run.
 func isOutput(text []byte) bool {
 	if !bytes.HasPrefix(text, []byte("{")) {
-		return logLine.Match(text)
+		return containsAny(text, "] PASS ", "] FAIL ", "] ERROR ", "] DONE ", "] SKIP ", "(failed ", "[eval] ") && logLine.Match(text)
 	}
 	names := memberNames(text)
 	for _, format := range [][]string{
@@ -113,6 +122,11 @@ func isOutput(text []byte) bool {
 	return false
 }
 
+// containsAny reports whether a text contains one of these words, much faster than an expression does.
+func containsAny(text []byte, words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
+}
+
 // memberNames returns the names of the members of the JSON object with which a text begins; of an object that is cut,
 // those that begin before its end.
 func memberNames(text []byte) (names []string) {
@@ -128,7 +142,7 @@ func memberNames(text []byte) (names []string) {
 
 // holdsCases reports whether a text is JSON, JSON Lines or YAML with a case that has graders or a solution.
 func holdsCases(text []byte) bool {
-	if !testcases.TextLooksLikeCases(text) {
+	if !containsAny(text, "grader", "oracle") || !testcases.TextLooksLikeCases(text) {
 		return false
 	}
 	formats := []string{".yaml"}
