@@ -38,7 +38,7 @@ func (a *attempt) copyWorkdirForGraders(ctx context.Context) (dir string, err er
 func (a *attempt) copyWorkdir(ctx context.Context, dir string) error {
 	c := workdirCopier{attempt: a, workdir: a.session.Workdir(), bytesLeft: math.MaxInt64}
 	if a.limits.MaxDiskBytes > 0 {
-		c.bytesLeft = a.limits.MaxDiskBytes + a.dataFileBytes()
+		c.bytesLeft = 2*a.limits.MaxDiskBytes + a.dataFileBytes() // twice: an attempt that is ended by the limit has exceeded it
 	}
 	err := a.session.OpenWorkdir()
 	if err == nil {
@@ -124,7 +124,7 @@ func (c *workdirCopier) copyTo(ctx context.Context, dir string) (err error) {
 // count counts what is about to be copied.
 func (c *workdirCopier) count(bytes int64) error {
 	if c.bytesLeft -= bytes; c.bytesLeft < 0 {
-		return incompleteCopyError{"there is more than --disk allows, where each file, folder and link counts 16 KiB beside what it holds"}
+		return incompleteCopyError{"there is more than twice what --disk allows, where each file, folder and link counts 16 KiB beside what it holds"}
 	}
 	return nil
 }
