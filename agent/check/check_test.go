@@ -81,7 +81,7 @@ func faults() map[string]expected {
 		"crashes-at-query":  {"query": "fail agent exited with status 1: RuntimeError: no such model"},
 		"counts-characters": {"query": "fail its turn has not ended within 15s; it has sent 43 of 10877 bytes of a frame: connection closed (the length of the frame before seems too small: it counts bytes of UTF-8, not characters"},
 
-		"reads-once":                {"init-in-pieces": "fail struct.error", "long-text": "fail JSONDecodeError", "big-messages": "fail JSONDecodeError"},
+		"reads-once":                {"init-in-pieces": "fail agent exited with status 1: ", "long-text": "fail JSONDecodeError", "big-messages": "fail JSONDecodeError"},
 		"needs-small-numbers":       {"large-numbers": "fail agent exited with status 1: struct.error"},
 		"malformed":                 {"messages": "fail malformed message: "},
 		"unknown-type":              {"messages": `warn there is no message of type "agent_thought": the server drops it`},

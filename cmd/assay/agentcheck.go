@@ -1,15 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -132,9 +135,10 @@ func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (su
 		return summary, err
 	}
 	cfg.Agent.Environ = host.p.environ
+	calls := failedCalls{counts: map[string]int{}}
 	if host.gateway != nil {
 		cfg.NewModelServer = func() agent.ModelServer {
-			return endpointServer{host.gateway.open(gateway.Agent{}), host.p.newLogger()}
+			return endpointServer{host.gateway.open(gateway.Agent{OnEvent: calls.add}), host.p.newLogger()}
 		}
 	}
 	var printErr error
@@ -153,7 +157,41 @@ func (f *agentCheckFlags) run(ctx context.Context, host *kernelAndAgentHost) (su
 	if err == nil {
 		show(summary.String(), summary)
 	}
+	for _, line := range calls.lines() {
+		_, err := fmt.Fprintln(host.p.stderr, terminal.Printable(host.p.redactor.String(line)))
+		printErr = errors.Join(printErr, err)
+	}
 	return summary, errors.Join(err, printErr)
+}
+
+// failedCalls counts the calls of models that have failed, by their errors.
+type failedCalls struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// add counts a call that has failed.
+func (c *failedCalls) add(e gateway.Event) {
+	if e.Reply == nil || e.Reply.IsComplete || e.Reply.Status < 400 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts[e.Reply.Error]++
+}
+
+// lines returns a line for each of the most frequent errors.
+func (c *failedCalls) lines() (lines []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	const maxLines = 3
+	texts := slices.SortedFunc(maps.Keys(c.counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.counts[b], c.counts[a]), cmp.Compare(a, b))
+	})
+	for _, text := range texts[:min(maxLines, len(texts))] {
+		lines = append(lines, fmt.Sprintf("calls of models that failed: %d: %s", c.counts[text], text))
+	}
+	return lines
 }
 
 // endpointServer serves an endpoint of the gateway to one process of an agent.

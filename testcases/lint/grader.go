@@ -205,11 +205,11 @@ func (g *graderChecker) checkAssayConfig() {
 		}
 	}
 	if g.kind == "kernel_check" {
-		g.warnEmptyArrays("code", g.config.Get("code"))
+		g.warnLooseComparisons("code", g.config.Get("code"))
 		if probes, isList := g.config.Get("probes").(pyvalue.List); isList {
 			for i, probe := range probes {
 				if object, isObject := probe.(*pyvalue.Object); isObject {
-					g.warnEmptyArrays(fmt.Sprintf("probes[%d].expr", i), object.Get("expr"))
+					g.warnLooseComparisons(fmt.Sprintf("probes[%d].expr", i), object.Get("expr"))
 				}
 			}
 		}
@@ -224,17 +224,31 @@ func (g *graderChecker) checkAssayConfig() {
 	g.addIssue("E109", g.path+".config", "%v", err)
 }
 
-// comparesAll matches a comparison that is true of an empty array, and checksSize what would notice one.
+// comparesAll matches a comparison of all values that is true of none: of an empty array or list, or of what zip has not
+// paired. checksSize matches what would notice that.
 var (
-	comparesAll = regexp.MustCompile(`\.all\(|\ballclose\(`)
-	checksSize  = regexp.MustCompile(`\.(shape|size|assert_\w+)\b|\blen\(|array_equal`)
+	comparesAll = regexp.MustCompile(`\ball\(|\ballclose\(|\bnot\b.*\bany\(|\bzip\(`)
+	checksSize  = regexp.MustCompile(`\.(shape|size|assert_\w+)\b|\blen\(|array_equal|\bstrict ?= ?True`)
 )
 
-// warnEmptyArrays adds a warning for code that compares all values of an array, and not how many there are.
-func (g *graderChecker) warnEmptyArrays(key string, code pyvalue.Value) {
+// refusesByComparison matches a check that fails where a comparison holds. None holds of NaN.
+var refusesByComparison = regexp.MustCompile(`\bassert not\b[^#\n]*[<>]|\bif\b[^#\n]*[<>][^#\n]*:\s*(raise|assert False|return False)\b`)
+
+// checksNaN matches what would notice a NaN.
+var checksNaN = regexp.MustCompile(`(?i)isnan|isfinite|isna|isnull|notna|notnull`)
+
+// warnLooseComparisons adds warnings for code that compares all values of an array, and not how many there are, and for code that
+// says by comparisons what must not hold.
+func (g *graderChecker) warnLooseComparisons(key string, code pyvalue.Value) {
 	text, isText := code.(pyvalue.String)
-	if isText && comparesAll.MatchString(string(text)) && !checksSize.MatchString(string(text)) {
-		g.addIssue("W089", g.configLocation(key), "all values of an empty array are equal to anything: compare its whole shape, too, or use numpy.array_equal")
+	if !isText {
+		return
+	}
+	if comparesAll.MatchString(string(text)) && !checksSize.MatchString(string(text)) {
+		g.addIssue("W089", g.configLocation(key), "it is true of an empty array or list: compare the whole shape or length, too, or use numpy.array_equal or zip(..., strict=True)")
+	}
+	if refusesByComparison.MatchString(string(text)) && !checksNaN.MatchString(string(text)) {
+		g.addIssue("W090", g.configLocation(key), "NaN passes, as every comparison with it is false: assert what must hold instead")
 	}
 }
 
