@@ -8,7 +8,7 @@ export default class {
     const say = (text) => tell({ Action: "output", Test: name, Output: `${text}\n` });
     for (const error of result.errors) say(error.stack ?? error.message ?? "");
     for (const { text } of result.stdout.map((text) => ({ text: String(text) }))) if (result.status !== "passed") say(text);
-    tell({ Action: result.status === "skipped" ? "skip" : test.ok() ? "pass" : "fail", Test: name });
+    tell({ Action: result.status === "skipped" ? "skip" : test.ok() ? "pass" : "fail", Test: name, Elapsed: result.duration / 1000 });
   }
 
   onError(error) {

@@ -6,7 +6,7 @@ export default defineConfig({
   testIgnore: process.env.SHOTS === undefined ? "screenshots.spec.ts" : [],
   timeout: 60_000,
   expect: { timeout: 15_000 },
-  workers: 1,
+  workers: 2,
   forbidOnly: true,
   use: {
     viewport: { width: 1280, height: 860 },

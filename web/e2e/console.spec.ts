@@ -66,6 +66,7 @@ harnessTest("Jupyter's keys run, move, delete and restore cells", async ({ page,
   await page.keyboard.press("m");
   await expect(page.getByRole("listitem", { name: "Markdown cell 2" })).toBeFocused();
   await page.keyboard.press("Enter");
+  await expect(locateCellAt(page, 1).getByRole("textbox")).toBeFocused(); // insertText is no key, so the page does not keep it
   await page.keyboard.insertText("# A *title*");
   await page.keyboard.press("Shift+Enter");
   await expect(page.getByRole("heading", { name: "A title" })).toBeVisible();
