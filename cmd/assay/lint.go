@@ -132,7 +132,7 @@ func (p *cli) printLintReport(report lint.Report, f *lintFlags, played int) erro
 		text += formatCount(played, "case") + " played, by the solution and by doing nothing\n"
 	}
 	s := report.Summary
-	text += fmt.Sprintf("%s, %d passed, %s, %s\n", formatCount(s.Checked, "file"), s.Passed, formatCount(s.Errors, "error"), formatCount(s.Warnings, "warning"))
+	text += fmt.Sprintf("%s, %d passed, %s, %s\n", formatCount(s.Checked, "case"), s.Passed, formatCount(s.Errors, "error"), formatCount(s.Warnings, "warning"))
 	_, err := io.WriteString(p.stdout, text)
 	return err
 }
@@ -165,7 +165,7 @@ func lintIssueText(issue lint.Issue) string {
 	return line
 }
 
-// formatCount returns a number of things: "1 file", "2 files".
+// formatCount returns a number of things: "1 case", "2 cases".
 func formatCount(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
