@@ -5,6 +5,7 @@
 package testcases
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (c Case) TruthPaths() []string {
 
 // CheckRunnable returns an error with all reasons for which the cases cannot be run
 // together: an id that occurs twice, data files that cannot be in one sandbox, graders
-// that are not a list of objects or that [grading.CheckSpec] rejects. It returns nil if
+// that are not a list of objects or that [grading.CheckSpec] or [grading.CheckKernel] rejects. It returns nil if
 // they can be run.
 func CheckRunnable(cases []Case) error {
 	var errs []error
@@ -130,7 +131,7 @@ func CheckRunnable(cases []Case) error {
 		}
 		errs = append(errs, c.runErrors...)
 		for _, spec := range c.Graders {
-			if err := grading.CheckSpec(spec); err != nil {
+			if err := cmp.Or(grading.CheckSpec(spec), grading.CheckKernel(spec, c.Kernel)); err != nil {
 				errs = append(errs, fmt.Errorf("%s: case %q: %w", c.Source, c.ID, err))
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -164,6 +165,16 @@ func CheckSpec(spec Spec) error {
 	}
 	if err := g.check(config); err != nil {
 		return fmt.Errorf("field %s.config: %w", spec.Field, err)
+	}
+	return nil
+}
+
+// CheckKernel returns an error, before a run starts, if a grader cannot check the kernel of the case, which is the
+// value of its field kernel: the probes of a kernel_check are Python. The spec must have passed [CheckSpec].
+func CheckKernel(spec Spec, kernel string) error {
+	config, isObject := spec.Config.(*pyvalue.Object)
+	if kernel == "elisp" && spec.Type == "kernel_check" && isObject && config.Get("probes") != nil {
+		return fmt.Errorf("field %s.config: %w", spec.Field, errors.New("probes are expressions of Python: write code for the elisp kernel"))
 	}
 	return nil
 }

@@ -211,6 +211,8 @@ func examplesForAssayFields() []issueExample {
 		{ours(`"oracle": {"cells": [1]}`), []string{"E108 oracle.cells[0]"}},
 		{ours(`"grader": {"type": "kernel_check", "config": {}}`), []string{"E109 grader.config"}},
 		{ours(`"grader": {"type": "kernel_check", "config": {"code": "True", "live": 1}}`), []string{"E109 grader.config"}},
+		{ours(`"kernel": "elisp", "grader": {"type": "kernel_check", "config": {"probes": [{"expr": "x", "equals": 1}]}}`), []string{"E109 grader.config"}},
+		{ours(`"kernel": "elisp", "grader": {"type": "kernel_check", "config": {"code": "(= x 1)"}}`), []string{}},
 		{ours(`"grader": {"type": "kernel_check", "config": {"code": "True", "live": true}}`), []string{"W088 grader.config.live"}},
 		{ours(`"grader": {"type": "notebook_check", "config": {"no_errors": true, "live": true}}`), []string{"W088 grader.config.live"}},
 		{ours(`"grader": {"type": "kernel_check", "config": {"code": "assert (x == 5).all()"}}`), []string{"W089 grader.config.code"}},

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -214,7 +215,9 @@ func (g *graderChecker) checkAssayConfig() {
 			}
 		}
 	}
-	err := grading.CheckSpec(grading.Spec{Type: g.kind, Config: g.config, Field: g.path})
+	spec := grading.Spec{Type: g.kind, Config: g.config, Field: g.path}
+	kernel, _ := g.object.Get("kernel").(pyvalue.String)
+	err := cmp.Or(grading.CheckSpec(spec), grading.CheckKernel(spec, string(kernel)))
 	if err == nil {
 		return
 	}
