@@ -11,7 +11,7 @@
 //   - Before Python starts a process, the kernel sends the text that was printed. The server
 //     reads a pipe after the frames that came before it ([subprocess.Spec.OutputAfterFrames]).
 //   - The kernel sends printed text when the server has read the pipes, for which it waits
-//     250 ms at most. The server passes on what it has read before it handles the next frame.
+//     1 s at most. The server passes on what it has read before it handles the next frame.
 //
 // C code in the kernel's process is not announced: what it writes may come before text that
 // was printed, without flush, in the 10 ms before.

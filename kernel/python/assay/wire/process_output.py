@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FIONREAD = 0x541B  # asks Linux how many bytes of a pipe are not read; termios is slow to import
 _NO_BYTES = bytes(4)  # the number that _FIONREAD overwrites in a copy
-_READ_TIMEOUT = 0.250  # seconds
+_READ_TIMEOUT = 1.0  # seconds
 _POLL_INTERVAL = 0.0001  # seconds
 
 # What Python reports to audit hooks before it starts a process.
@@ -39,7 +39,7 @@ def call_before_process_start(action: Callable[[], object]) -> None:
 
 
 def await_pipes_read() -> None:
-    """Waits until the server has read what is in the pipes at descriptors 1 and 2, but at most 250 ms.
+    """Waits until the server has read what is in the pipes at descriptors 1 and 2, but at most 1 s.
 
     A process in the background may fill them without end. So two reads of the server are enough: the
     second one takes all that was there at the call.
