@@ -39,7 +39,7 @@ func (k kernelRole) routeFrame(p *Peer, f frame) {
 	switch {
 	case f.envelope.Type == protocol.TypeError:
 		f = p.recordReceived(f, "")
-		r.log.Warn("the kernel did not understand a message", "error", string(f.body))
+		r.log.Warn("the kernel did not understand a message", "error", fmt.Sprintf("%.500s", f.body)) // it may be as large as a frame
 		r.sendFrameToRunConsoles(f)
 	case r.isUnsolicited(f.envelope):
 		f = p.recordReceived(f, "")

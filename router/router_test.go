@@ -306,6 +306,23 @@ func TestActionWithNumericTxIDIsLogged(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "an action gets no answer"))
 }
 
+// An error of the kernel, which code in it can write as large as a frame, does not fill the log.
+func TestLargeErrorOfKernelIsCutInLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		r := router.New(trace.NewJournal("s"), notebook.NewExecutions(notebook.ExecutionsConfig{}), router.Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		ours, theirs := protocol.Pipe()
+		_, err := r.AttachKernel(ours, protocol.Ready{})
+		require.NoError(t, err)
+		require.NoError(t, theirs.Write([]byte(`{"type":"error","message":"`+strings.Repeat("x", 1<<20)+`"}`)))
+		synctest.Wait()
+		r.Close(protocol.CloseNormal, "")
+		require.Contains(t, log.String(), "the kernel did not understand a message")
+		require.Less(t, log.Len(), 1000)
+	})
+}
+
 // If an answer to the agent, or a request to the kernel, is larger than a frame may be, the
 // agent gets an error.
 func TestTooLargeFramesBecomeErrors(t *testing.T) {
