@@ -173,6 +173,7 @@ type attempt struct {
 	markedNotebook    int                      // 1 if the notebook has the marker, and nothing that was counted before
 	forbiddenLinks    int                      // links in the working folder to what code in the kernel may not read
 	rerunEnforced     []func() map[string]bool // Enforced of each kernel that ran the notebook again
+	agentHasNoNetwork bool                     // it can reach nothing but the models that the server serves
 	agentKilledKernel bool                     // the kernel died, and the agent's code is the cause
 	thawKernel        func()                   // while the attempt is graded: ends the standstill of the kernel
 }
@@ -337,7 +338,7 @@ func (a *attempt) completeResult() runs.Attempt {
 	}
 	r.Started, r.Ended = a.startedAt.UTC(), time.Now().UTC()
 	r.DurationMS = r.Ended.Sub(r.Started).Milliseconds()
-	r.Usage = a.watcher.usage()
+	r.Usage = a.usage()
 	r.TamperSignals = a.tamperSignals()
 	r.Interventions = a.watcher.counts.interventions
 	r.Redacted = a.redactor.Count()

@@ -154,7 +154,7 @@ func (a *attempt) addGradingEvidence(ctx context.Context, in *grading.Input) err
 // of the working folder ("sandbox") and of the attempt's folder. It fails if encoding fails.
 func (a *attempt) commandGraderRecord(answer pyvalue.Value, workdirCopy string) (json.RawMessage, error) {
 	line := a.result
-	line.Usage, line.TamperSignals, line.Interventions = a.watcher.usage(), a.tamperSignals(), a.watcher.counts.interventions
+	line.Usage, line.TamperSignals, line.Interventions = a.usage(), a.tamperSignals(), a.watcher.counts.interventions
 	line.Started, line.Ended = a.startedAt.UTC(), time.Now().UTC()
 	line.DurationMS = line.Ended.Sub(line.Started).Milliseconds()
 	line.Enforced = a.enforcedRules()

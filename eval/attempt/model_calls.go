@@ -150,11 +150,24 @@ func (w *completionWatcher) usage() runs.Usage {
 	}
 	reported := runs.ReportedUsage{InputTokens: used.InputTokens, OutputTokens: used.OutputTokens, CostUSD: used.CostUSD}
 	counted := m.usage
+	if counted.CostUSD == nil && !m.isPriceUnknown {
+		counted.CostUSD = new(float64) // no call has got a reply
+	}
 	counted.Actions, counted.CellsRun = used.Actions, used.CellsRun
 	if reported != (runs.ReportedUsage{}) {
 		counted.Reported = &reported
 	}
 	return counted
+}
+
+// usage returns what the attempt has used. An agent that can reach nothing but the models that the server serves, and
+// has called none, has cost nothing.
+func (a *attempt) usage() runs.Usage {
+	used := a.watcher.usage()
+	if a.cfg.OpenModels != nil && a.agentHasNoNetwork && used.CostUSD == nil && used.InputTokens+used.OutputTokens == 0 {
+		used.CostUSD = new(float64)
+	}
+	return used
 }
 
 // waitedUntil returns how long the agent has waited for its models up to the time now, by its own account

@@ -161,6 +161,22 @@ func TestUsageIsThatOfTheCalls(t *testing.T) {
 	})
 }
 
+// A call that got no reply has cost nothing, which is known.
+func TestCostOfRefusedCalls(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		journal := trace.NewJournal("s")
+		w := attempt.NewWatcher(journal, runs.Limits{})
+		for _, frame := range []string{modelCallBegins, modelIsDown, frameAgentDone} {
+			playTestCaseLine(t, journal, frame)
+		}
+		_, _, _ = w.NextVerdict(t.Context())
+		require.NotNil(t, w.Usage().CostUSD)
+		require.Zero(t, *w.Usage().CostUSD)
+		w.Close()
+	})
+}
+
 // A cost that is not known for one call is not known for the attempt.
 func TestCostOfAnUnknownPrice(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,8 @@ func (a *attempt) startSession(ctx context.Context) error {
 	if err != nil {
 		return &session.StartError{Component: "agent", Err: err}
 	}
+	confined := agentConfig.Sandbox
+	a.agentHasNoNetwork = confined != nil && confined.Rules.Network == sandbox.NetworkOff
 	childOutput, err := os.OpenFile(filepath.Join(a.job.Dir, "stderr.txt"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
