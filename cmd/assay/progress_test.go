@@ -112,7 +112,7 @@ func TestProgressInterrupted(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, wait())
 	require.Equal(t, 128+int(syscall.SIGINT), cmd.ProcessState.ExitCode())
-	require.Regexp(t, `(?s)^(?:not enforced .*\n)?1 attempts, .*\nassay: SIGINT: ending what runs .*\n\[1/1\] ERROR idle .*\nFAIL 0/1  .*\n$`, shown.Text())
+	require.Regexp(t, `(?s)^(?:not enforced .*\n)?1 attempt, .*\nassay: SIGINT: ending what runs .*\n\[1/1\] ERROR idle .*\nFAIL 0/1  .*\n$`, shown.Text())
 	require.NotContains(t, shown.Text(), "/1 done")
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"assay/internal/sandbox"
 	"assay/testcases"
 	"assay/testcases/grading"
+	"assay/testcases/lint"
 )
 
 // runFlags are the flags of assay run.
@@ -130,14 +132,38 @@ func (f *runFlags) loadCases(p *cli, paths []string) ([]testcases.Case, error) {
 		return nil, err
 	}
 	f.host.sandbox.withhold(cases) // those that are not selected, too
+	all := cases
 	cases, err = testcases.Select(cases, f.selection)
 	if err != nil {
 		return nil, err
 	}
 	if len(cases) == 0 {
-		return nil, errors.New("the selection matches no case: see --id, --tag, --meta and --first")
+		return nil, f.noCaseError(all)
 	}
 	return cases, testcases.CheckRunnable(cases)
+}
+
+// noCaseError returns the error of a selection that selects none of these cases.
+func (f *runFlags) noCaseError(cases []testcases.Case) error {
+	var ids []string
+	for _, c := range cases {
+		ids = append(ids, c.ID)
+	}
+	var given []string
+	if f.selection.ID != "" {
+		given = append(given, "--id "+f.selection.ID)
+	}
+	for _, tag := range f.selection.Tags {
+		given = append(given, "--tag "+tag)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.selection.Meta)) {
+		given = append(given, "--meta "+key+"="+f.selection.Meta[key])
+	}
+	text := fmt.Sprintf("none of %s matches %s", formatCount(len(cases), "case"), strings.Join(given, " "))
+	if near := lint.NearestWord(f.selection.ID, ids); near != "" && !slices.Contains(ids, f.selection.ID) {
+		text += ": did you mean --id " + near + "?"
+	}
+	return errors.New(text)
 }
 
 // runOnHost creates the run folder, runs the cases with kernels and agents that h starts, and
@@ -168,9 +194,10 @@ func (p *cli) runOnHost(ctx context.Context, h *kernelAndAgentHost, f *runFlags,
 	}
 	ui, err := h.startUI(ctx, &f.ui, folder.Dir)
 	if err != nil {
-		return none, errors.Join(err, folder.Close())
+		return none, errors.Join(err, folder.Close(), os.RemoveAll(folder.Dir)) // nothing has been run
 	}
-	reporter := p.startReporter(f, len(cases)*max(f.epochs, 1), folder.Dir, h)
+	skipped := len(slices.DeleteFunc(slices.Clone(cases), func(c testcases.Case) bool { return skipReason(c) == "" }))
+	reporter := p.startReporter(f, (len(cases)-skipped)*f.epochs, skipped, folder.Dir, h)
 	if name := f.host.modelWithUnknownPrice(p, cases); name != "" {
 		reporter.Printf("not enforced: the limit on cost, because the price of %s is not known", name)
 	}
@@ -205,8 +232,8 @@ func (p *cli) checkGraders(cases []testcases.Case, skipReason func(testcases.Cas
 }
 
 // startReporter prints what will be run, and starts to show progress.
-func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelAndAgentHost) *progress.Reporter {
-	cfg := progress.Config{Out: p.resultsWriter(f.json), JSON: f.json, Err: p.stderr, AttemptCount: attempts, RunDir: runDir, Pool: h.pool}
+func (p *cli) startReporter(f *runFlags, attempts, skipped int, runDir string, h *kernelAndAgentHost) *progress.Reporter {
+	cfg := progress.Config{Out: p.resultsWriter(f.json), JSON: f.json, Err: p.stderr, LineCount: attempts + skipped, RunDir: runDir, Pool: h.pool}
 	switch p.progressKind(f) {
 	case "none":
 		cfg.Err = io.Discard
@@ -231,7 +258,11 @@ func (p *cli) startReporter(f *runFlags, attempts int, runDir string, h *kernelA
 		reporter.Printf("the agent is not confined (--sandbox-agent): it can read the cases and change the results, so the score is on trust")
 	}
 	h.withheldBeside.report(reporter.Printf)
-	reporter.Printf("%d attempts, %d at once, agent %s, into %s", attempts, f.jobs, agent, runDir)
+	planned := formatCount(attempts, "attempt")
+	if skipped > 0 {
+		planned += ", " + formatCount(skipped, "case") + " skipped"
+	}
+	reporter.Printf("%s, %d at once, agent %s, into %s", planned, f.jobs, agent, runDir)
 	reporter.Start()
 	return reporter
 }

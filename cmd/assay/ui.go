@@ -187,7 +187,7 @@ func listen(ctx context.Context, flag, addr string, allowRemote bool, alternativ
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, exit.BrokenError(fmt.Errorf("%s: %w", flag, err))
+		return nil, exit.BrokenError(listenError(flag, err))
 	}
 	first, ok := ln.Addr().(*net.TCPAddr)
 	if host != "localhost" || !ok || first.IP.To4() == nil {
@@ -198,10 +198,18 @@ func listen(ctx context.Context, flag, addr string, allowRemote bool, alternativ
 	case err == nil:
 		return []net.Listener{ln, second}, nil
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, exit.BrokenError(errors.Join(fmt.Errorf("%s: %w", flag, err), ln.Close()))
+		return nil, exit.BrokenError(errors.Join(listenError(flag, err), ln.Close()))
 	default:
 		return []net.Listener{ln}, nil // without IPv6
 	}
+}
+
+// listenError returns the error of an address, which a flag names, at which nothing can listen.
+func listenError(flag string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s: %w: choose another port with %[1]s=localhost:PORT, where 0 is any that is free", flag, err)
+	}
+	return fmt.Errorf("%s: %w", flag, err)
 }
 
 // closeAll closes listeners that nothing serves.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,4 +161,16 @@ func TestRunUI(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(strings.Split(string(text), "\n")[1]), &result))
 	require.Equal(t, "stopped_without_answer", result.Outcome)
 	require.Equal(t, []string{"quick"}, result.Tags)
+}
+
+// A port that is taken is an error that says what to do, and leaves no run folder.
+func TestUI_PortInUse(t *testing.T) {
+	t.Parallel()
+	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	cases := writeFile(t, filepath.Join(t.TempDir(), "case.json"), `{"id": "a", "task": "t"}`)
+	out := filepath.Join(t.TempDir(), "run")
+	require.Regexp(t, `^assay: --ui: .*address already in use: choose another port with --ui=localhost:PORT`, runAssay(t, "run", cases, "--agent", "noop", "--out", out, "--ui="+taken.Addr().String()))
+	require.NoDirExists(t, out)
 }

@@ -151,7 +151,7 @@ func (c *call) failUnreachable(w *replyWriter, r *http.Request, vendor Vendor, e
 	}
 	c.reply.IsRefusedByVendor = true
 	status := statusOfFailure(err)
-	c.fail(w, status, model.ErrorTypeOfStatus(status), vendor.redact("the model's API did not reply: "+reasonOf(err)))
+	c.fail(w, status, model.ErrorTypeOfStatus(status), vendor.redact(fmt.Sprintf("the model's API at %s did not reply: %s", vendor.BaseURL.Host, reasonOf(err))))
 }
 
 // statusOfFailure returns the status for an agent whose call may succeed later.

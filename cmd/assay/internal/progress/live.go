@@ -68,7 +68,7 @@ func printableName(attempt batch.RunningAttempt) string {
 // countsLine returns the last line of the live display: how many attempts have ended and
 // how, after that time, and how fast.
 func (r *Reporter) countsLine(elapsed time.Duration) string {
-	line := fmt.Sprintf("%d/%d done  %d passed  %d failed  %d errors  %s", r.done, r.cfg.AttemptCount, r.passed, r.failed, r.infrastructureFailures, formatSeconds(elapsed))
+	line := fmt.Sprintf("%d/%d done  %d passed  %d failed  %d errors  %s", r.done, r.cfg.LineCount, r.passed, r.failed, r.infrastructureFailures, formatSeconds(elapsed))
 	if r.done > 0 && elapsed > 0 {
 		line += fmt.Sprintf("  %.1f/min", float64(r.done)/elapsed.Minutes())
 	}

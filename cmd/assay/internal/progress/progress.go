@@ -27,14 +27,14 @@ const (
 
 // Config configures a [Reporter].
 type Config struct {
-	Out          io.Writer        // results for programs, or the summary line
-	JSON         bool             // write results and the summary to Out as JSON, one object per line
-	Err          io.Writer        // progress
-	Screen       *terminal.Screen // behind Err, for a live display; nil writes lines only
-	Color        bool             // color the verdicts
-	AttemptCount int              // of the whole run
-	RunDir       string           // named in the summary
-	Pool         *kernel.Pool     // its statistics are shown at the end; nil if there is none
+	Out       io.Writer        // results for programs, or the summary line
+	JSON      bool             // write results and the summary to Out as JSON, one object per line
+	Err       io.Writer        // progress
+	Screen    *terminal.Screen // behind Err, for a live display; nil writes lines only
+	Color     bool             // color the verdicts
+	LineCount int              // attempts and skipped cases of the whole run
+	RunDir    string           // named in the summary
+	Pool      *kernel.Pool     // its statistics are shown at the end; nil if there is none
 }
 
 // Reporter shows a run. It is a [batch.Observer]. Its methods are safe for concurrent
@@ -98,7 +98,7 @@ func (r *Reporter) printResult(word, text string) {
 	if r.cfg.Color {
 		word = coloredVerdict(word)
 	}
-	_, _ = fmt.Fprintf(r.cfg.Err, "[%d/%d] %s %s\n", r.done, r.cfg.AttemptCount, word, terminal.Printable(text))
+	_, _ = fmt.Fprintf(r.cfg.Err, "[%d/%d] %s %s\n", r.done, r.cfg.LineCount, word, terminal.Printable(text))
 }
 
 // AttemptStarted adds a running attempt.
@@ -163,7 +163,7 @@ func (r *Reporter) printActivities() {
 		texts = texts[:maxActivities]
 	}
 	if len(texts) > 0 {
-		r.Printf("[%d/%d] running%s  %s%s", r.done, r.cfg.AttemptCount, r.totalUsage(), strings.Join(texts, "; "), more)
+		r.Printf("[%d/%d] running%s  %s%s", r.done, r.cfg.LineCount, r.totalUsage(), strings.Join(texts, "; "), more)
 	}
 }
 

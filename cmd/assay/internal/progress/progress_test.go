@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newReporterWithAttempts returns a Reporter with one running attempt per name, started a second apart.
 func newReporterWithAttempts(names ...string) *Reporter {
-	r := New(Config{AttemptCount: 40, Err: io.Discard})
+	r := New(Config{LineCount: 40, Err: io.Discard})
 	for i, name := range names {
 		r.AttemptStarted(batch.RunningAttempt{Progress: &attempt.Progress{}, CaseID: name, Epoch: 1, StartedAt: time.Now().Add(time.Duration(i) * time.Second)})
 	}
