@@ -1,6 +1,7 @@
 package testcases
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -123,7 +124,10 @@ func IsCaseFile(path string) bool {
 // TextLooksLikeCases reports whether a text in JSON or YAML has both id and task as keys,
 // as a case has. It does not parse the text, so that data files next to the cases may
 // be large or malformed.
-func TextLooksLikeCases(text []byte) bool { return TextHasKey(text, "id") && TextHasKey(text, "task") }
+func TextLooksLikeCases(text []byte) bool {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	return TextHasKey(text, "id") && TextHasKey(text, "task")
+}
 
 // TextHasKey reports whether a text in JSON or YAML has a key of this name at any
 // depth. It does not parse the text.

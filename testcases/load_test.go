@@ -130,7 +130,7 @@ func TestLoadFolders(t *testing.T) {
 	t.Parallel()
 	one := func(id string) string { return `{"id": "` + id + `", "task": ""}` }
 	dir := writeTestFolder(t, map[string]string{
-		"b.json": one("b"), "a/z.json": one("z"), "a/deep/y.jsonl": one("y"), "c.YAML": one("no such extension"), "notes.txt": "x",
+		"b.json": one("b"), "bom.yaml": "\ufeffid: bom\ntask: ''\n", "a/z.json": one("z"), "a/deep/y.jsonl": one("y"), "c.YAML": one("no such extension"), "notes.txt": "x",
 		".hidden.json": one("hidden"), ".git/x.json": one("hidden too"),
 		"manifest.json": `[{"task": "qc", "kit": "x", "eval_id": "b"}]`,
 		"other.json":    `{"examples": [{"src": "x", "id": "b", "task_cat": "qc"}]}`,
@@ -140,18 +140,18 @@ func TestLoadFolders(t *testing.T) {
 	opts := testcases.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	cases, err := testcases.Load([]string{dir}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"y", "z", "b"}, idsOfCases(cases))
+	require.Equal(t, []string{"y", "z", "b", "bom"}, idsOfCases(cases))
 	for _, name := range []string{"manifest.json", "other.json", "data.json", "empty.json", "values.yaml"} {
 		require.Contains(t, log.String(), name, "what is passed over is said")
 	}
 
 	cases, err = testcases.Load([]string{dir + "/b.json", dir + "/a", dir, dir + "/./b.json"}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"b", "y", "z"}, idsOfCases(cases), "each once, in the order of the paths")
+	require.Equal(t, []string{"b", "y", "z", "bom"}, idsOfCases(cases), "each once, in the order of the paths")
 
 	cases, err = testcases.Load([]string{dir + "/*"}, opts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"y", "z", "b"}, idsOfCases(cases))
+	require.Equal(t, []string{"y", "z", "b", "bom"}, idsOfCases(cases))
 
 	cases, err = testcases.Load([]string{dir + "/[a-b]*/?.json"}, testcases.Options{})
 	require.NoError(t, err)

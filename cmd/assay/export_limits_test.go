@@ -74,6 +74,32 @@ json.dump = forge`
 	}
 }
 
+// An empty array, Series or table inside another value is equal to anything, in a value that is not empty. An empty list is
+// equal to empty lists only.
+func TestKernelCheckRefusesEmptyArraysInValues(t *testing.T) {
+	t.Parallel()
+	python := pythonWith(t, "pandas")
+	const imports = "import numpy as np, pandas as pd\n"
+	const problem = "inside another value, which is equal to anything"
+	for name, test := range map[string]struct{ cell, check, problem string }{
+		"Series in a table": {
+			imports + "total = pd.DataFrame({'a': [pd.Series([], dtype=object)] * 3})",
+			imports + "assert total.shape == (3, 1)\npd.testing.assert_frame_equal(total, pd.DataFrame({'a': ['x', 'y', 'z']}))", problem,
+		},
+		"arrays in a list":     {imports + "total = [np.array([])] * 2", imports + "assert len(total) == 2\nnp.testing.assert_equal(total, [5.0, 5.0])", problem},
+		"table in a tuple":     {imports + "total = (pd.DataFrame(),)", "assert len(total) == 1", problem},
+		"index in a dict":      {imports + "total = {'a': pd.Index([])}", "assert 'a' in total", problem},
+		"arrays with values":   {imports + "total = [np.array([1.0]), np.array([2.0])]", "assert [a.sum() for a in total] == [1, 2]", ""},
+		"lists in a table":     {imports + "total = pd.DataFrame({'a': [[], [1]]})", "assert total['a'].tolist() == [[], [1]]", ""},
+		"an empty array alone": {imports + "total = np.array([])", "assert total.shape == (0,)", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requireCheck(t, gradeCell(t, test.cell, test.check, "--python", python), test.problem)
+		})
+	}
+}
+
 // pythonWith returns an interpreter that has a module, or several: "numpy, pandas". Without one it skips the test, but
 // not in CI.
 func pythonWith(t *testing.T, modules string) string {

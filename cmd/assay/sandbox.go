@@ -147,13 +147,13 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 	if err := f.checkWithheldPaths("the kernel", kernelPaths); err != nil {
 		return s, exit.UsageError(err)
 	}
-	s.kernel = &sandbox.Template{Machine: machine, Rules: rules}
+	s.kernel = &sandbox.Template{Machine: machine, Rules: rules, FindHidden: f.newLeftovers(kernelPaths)}
 	if h.flags.confinesAgent() {
 		rules := h.agentSandboxRules()
-		if err := errors.Join(f.checkWithheldPaths("the agent", rules.ReadPaths), f.checkWritePaths(rules.WritePaths)); err != nil {
+		if err := errors.Join(f.checkWithheldPaths("the agent", rules.ReadPaths), f.checkWritePaths(rules.WritePaths), f.checkAgentHome(h.flags.agentSandbox.home)); err != nil {
 			return s, exit.UsageError(err)
 		}
-		s.agent = &sandbox.Template{Machine: machine, Rules: rules}
+		s.agent = &sandbox.Template{Machine: machine, Rules: rules, FindHidden: f.newLeftovers(rules.ReadPaths)}
 	}
 	s.kernel.Rules.ReadPaths = append(s.kernel.Rules.ReadPaths, sandbox.SystemPaths()...)
 	if s.agent != nil {

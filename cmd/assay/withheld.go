@@ -69,7 +69,7 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (w withheldBeside
 		f.withholdPath(path)
 	}
 	for _, folder := range foldersOfUser(readable) {
-		found, isComplete := leftovers.Find(folder)
+		found, isComplete := leftovers.Find(folder, readable...)
 		if !isComplete {
 			w.largeFolders = append(w.largeFolders, folder)
 		}
@@ -81,6 +81,21 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (w withheldBeside
 		}
 	}
 	return w
+}
+
+// newLeftovers returns a function that finds what has come since, in the folders of these paths.
+func (f *sandboxFlags) newLeftovers(readPaths []string) func() []string {
+	readable := make([]string, len(readPaths))
+	for i, path := range readPaths {
+		readable[i] = sandbox.ResolvePath(path)
+	}
+	return func() (all []string) {
+		for _, folder := range foldersOfUser(readable) {
+			found, _ := leftovers.Find(folder, readable...)
+			all = append(all, found...)
+		}
+		return all
+	}
 }
 
 // withheldBeside is what [sandboxFlags.withholdBesideCases] has found, for the user.
@@ -224,6 +239,25 @@ func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
 				return fmt.Errorf("--agent-write %s: the agent may not write %s, which may tell how to pass, or has the results", path, withheld)
 			}
 		}
+	}
+	return nil
+}
+
+// checkAgentHome returns an error if a folder that is copied to the agent's HOME has what is withheld, or what package
+// leftovers finds.
+func (f *sandboxFlags) checkAgentHome(home string) error {
+	if home == "" {
+		return nil
+	}
+	home = sandbox.ResolvePath(home)
+	found, _ := leftovers.Find(home)
+	for _, withheld := range f.withheldPaths {
+		if _, err := os.Stat(withheld); err == nil && sandbox.IsWithin(withheld, home) {
+			found = append(found, withheld)
+		}
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("--agent-home %s: the agent would get a copy of %s, which may tell how to pass", home, found[0])
 	}
 	return nil
 }

@@ -122,23 +122,36 @@ func TestWhatEarlierCommandsLeftIsHidden(t *testing.T) {
 		require.NoError(t, errors.Join(out.Close(), log.Close()))
 	}
 	const sum = `{"id": "sum", "task": "Guess.", "grader": {"type": "exact", "config": {"ground_truth": 4711}}}`
+	writeFile(t, filepath.Join(dir, "lint.txt"), "  error    E110  oracle: played by its own solution, the case does not pass: expected 4711, found 1")
 	for _, copied := range []string{"cases/case.json", "cases_v1/case.json", "cases_v1/deep/old", "case.json.orig"} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, copied)), 0o750))
 		writeFile(t, filepath.Join(dir, copied), sum)
 	}
+	writeFile(t, filepath.Join(dir, "cases_v1", "expected.txt"), "truth: 4711")
 	writeFile(t, filepath.Join(dir, "case.txt"), "id: sum\ntask: Guess.\ngrader:\n  type: exact\n  config: {ground_truth: 4711}\n")
 	writeFile(t, filepath.Join(dir, "lines.jsonl"), `{"id": "sum", "answer": 4712, "grader": {"type": "exact", "config": {"ground_truth": 4711}}}`)
 	turns := writeFile(t, filepath.Join(t.TempDir(), "turns.jsonl"), `{"content": [{"type": "tool_use", "name": "submit_response", "input": {"summary": "<EVAL_ANSWER>4711</EVAL_ANSWER> [EVAL_COMPLETE]", "next_status": "done"}}]}`)
 	run("results.jsonl", "run.log", "run", "cases/case.json", "--model", "script:"+turns, "--record", "calls.jsonl", "--json", "--out", filepath.Join(t.TempDir(), "run"))
 	run("graded.jsonl", "grade.log", "grade", "lines.jsonl")
 	run("shown.jsonl", "shown.log", "run", "cases/case.json", "--agent", "oracle", "--out", "earlier")
+	attempts, err := os.ReadFile(filepath.Join(dir, "earlier", "attempts.jsonl"))
+	require.NoError(t, err)
+	writeFile(t, filepath.Join(dir, "baseline.jsonl"), string(attempts))
 	for _, file := range []string{"results.jsonl", "calls.jsonl", "graded.jsonl"} {
 		text, err := os.ReadFile(filepath.Join(dir, file))
 		require.NoError(t, err)
 		require.Contains(t, string(text), "4711", file)
 	}
 
+	// What comes during a run is hidden from later attempts.
 	writeFile(t, filepath.Join(dir, "agent.py"), searchingAgent)
+	during := exec.CommandContext(t.Context(), "sh", "-c", "assay run cases/case.json --agent 'python3 agent.py' --epochs 2 -j 1 --out "+filepath.Join(t.TempDir(), "run")+" 2>&1 | tee during.log")
+	during.Dir, during.Env = dir, append(os.Environ(), "PYTHONPATH="+library, "PYTHONDONTWRITEBYTECODE=1")
+	require.NoError(t, during.Run()) // of tee
+	shown, err := os.ReadFile(filepath.Join(dir, "during.log"))
+	require.NoError(t, err)
+	require.Contains(t, string(shown), "FAIL 0/2 ")
+
 	run("now.txt", "now.log", "run", "cases/case.json", "--agent", "python3 agent.py", "--out", filepath.Join(t.TempDir(), "run"))
 	text, err := os.ReadFile(filepath.Join(dir, "now.log"))
 	require.NoError(t, err)

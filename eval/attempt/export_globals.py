@@ -32,7 +32,7 @@ def __assay_export__(wanted, folder):
 
         def array(self, values):
             if values.dtype.hasobject:
-                items = [self.node(item) for item in values.ravel().tolist()]
+                items = [self.inner_node(item, 1) for item in values.ravel().tolist()]
                 return {"objects": items, "shape": list(values.shape)}
             self.add_bytes(values.nbytes)
             self.files += 1
@@ -48,7 +48,7 @@ def __assay_export__(wanted, folder):
                 categories = self.index(dtype.categories)
                 codes = values.codes if isinstance(values, pandas.Index) else values.cat.codes
                 return {"category": self.array(numpy.asarray(codes)), "categories": categories, "ordered": dtype.ordered}
-            items = [self.node(item) for item in values.astype(object).tolist()]
+            items = [self.inner_node(item, 1) for item in values.astype(object).tolist()]
             return {"extension": items, "dtype": str(dtype)}
 
         def index(self, index):
@@ -59,6 +59,13 @@ def __assay_export__(wanted, folder):
                 levels = [self.column(index.get_level_values(i)) for i in range(index.nlevels)]
                 return {"levels": levels, "names": names}
             return {"values": self.column(index), "names": names}
+
+        def inner_node(self, x, depth):
+            """Returns the node of a value in another one. An empty array there is equal to anything, in a table that is not empty."""
+            is_library = type(x).__module__.partition(".")[0] in ("numpy", "pandas")
+            if is_library and hasattr(type(x), "shape") and 0 in x.shape:
+                raise NotData("it holds an empty %s inside another value, which is equal to anything" % type(x).__name__)
+            return self.node(x, depth)
 
         def node(self, x, depth=0):
             if depth > max_depth:
@@ -75,11 +82,11 @@ def __assay_export__(wanted, folder):
             if kind in (list, tuple, set, frozenset):
                 self.add_bytes(8 * len(x))  # before it is copied
             if kind is list:
-                return [self.node(item, depth + 1) for item in x]
+                return [self.inner_node(item, depth + 1) for item in x]
             if kind in (tuple, set, frozenset):
-                return {kind.__name__: [self.node(item, depth + 1) for item in x]}
+                return {kind.__name__: [self.inner_node(item, depth + 1) for item in x]}
             if kind is dict or kind.__module__ == "collections" and kind.__name__ in containers:
-                items = [[self.node(key, depth + 1), self.node(value, depth + 1)] for key, value in dict.items(x)]
+                items = [[self.node(key, depth + 1), self.inner_node(value, depth + 1)] for key, value in dict.items(x)]
                 return {"dict": items, "class": kind.__name__}
             if kind in (bytes, bytearray):
                 self.add_bytes(len(x))

@@ -137,6 +137,9 @@ func (r Rules) validate() error {
 type Template struct {
 	Machine Machine // from [ProbeMachine]
 	Rules   Rules   // without Workdir
+
+	// FindHidden, if set, returns further HiddenPaths of each plan: what lies in a folder that may be read can change.
+	FindHidden func() []string
 }
 
 // PlanFor returns the plan of a sandbox around the folder workdir, in which readPaths
@@ -149,6 +152,9 @@ func (t *Template) PlanFor(workdir string, readPaths ...string) (*Plan, error) {
 	rules := t.Rules
 	rules.Workdir = workdir
 	rules.ReadPaths = slices.Concat(rules.ReadPaths, readPaths)
+	if t.FindHidden != nil {
+		rules.HiddenPaths = slices.Concat(rules.HiddenPaths, t.FindHidden())
+	}
 	plan, err := t.Machine.Plan(rules)
 	return &plan, err
 }

@@ -80,6 +80,9 @@ func commandTruthPaths(config *pyvalue.Object, dir string) []string {
 	for i, word := range argv {
 		isProgram := i == 0 && strings.Contains(word, "/") || i == 1 && isInterpreter(argv[0])
 		paths = append(paths, truthPathsOfWord(absolutePath(dir, word), isProgram)...)
+		if _, value, isSetting := strings.Cut(word, "="); isSetting { // --expected=FILE, env NAME=FILE
+			paths = append(paths, truthPathsOfWord(absolutePath(dir, value), false)...)
+		}
 		if i == 0 || !isShell(argv[0]) {
 			continue
 		}

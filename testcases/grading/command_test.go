@@ -305,6 +305,8 @@ func TestTruthPathsOfCommand(t *testing.T) {
 		`["sh", "-c", "/bin/cat x; ../tools/bin/check"]`:             {"cases"},
 		`["python3", "link.py"]`:                                     {"cases", "real"},
 		`["sh", "-c", "cat x | python3 '../graders/check.py'>out"]`:  {"cases", "graders"},
+		`["python3", "check.py", "--expected=../data/table.csv"]`:    {"cases", "data/table.csv"},
+		`["env", "X=../data/table.csv", "python3", "check.py"]`:      {"cases", "data/table.csv", "cases/check.py"},
 		`["python3", "-c", "open('../graders/check.py')", "absent"]`: {"cases"},
 	} {
 		var words []string

@@ -234,8 +234,10 @@ var (
 	checksSize  = regexp.MustCompile(`\.(shape|size|assert_\w+)\b|\blen\(|array_equal|\bstrict ?= ?True`)
 )
 
-// refusesByComparison matches a check that fails where a comparison holds. None holds of NaN.
-var refusesByComparison = regexp.MustCompile(`\bassert not\b[^#\n]*[<>]|\bif\b[^#\n]*[<>][^#\n]*:\s*(raise|assert False|return False)\b`)
+// refusesByComparison matches a check that fails where a comparison holds, which none does of NaN, and one that adds up
+// differences.
+var refusesByComparison = regexp.MustCompile(`\bassert not\b[^#\n]*[<>]|\bif\b[^#\n]*[<>][^#\n]*:\s*(raise|assert False|return False)\b|` +
+	`\babs\b.*\.(sum|max|mean)\(\)|\b(sum|max|mean)\(.*\babs\(|\*\* ?2\)\.(sum|max|mean)\(`) // pandas leaves NaN out of a sum
 
 // checksNaN matches what would notice a NaN.
 var checksNaN = regexp.MustCompile(`(?i)isnan|isfinite|isna|isnull|notna|notnull`)
@@ -251,7 +253,7 @@ func (g *graderChecker) warnLooseComparisons(key string, code pyvalue.Value) {
 		g.addIssue("W089", g.configLocation(key), "it is true of an empty array or list: compare the whole shape or length, too, or use numpy.array_equal or zip(..., strict=True)")
 	}
 	if refusesByComparison.MatchString(string(text)) && !checksNaN.MatchString(string(text)) {
-		g.addIssue("W090", g.configLocation(key), "NaN passes, as every comparison with it is false: assert what must hold instead")
+		g.addIssue("W090", g.configLocation(key), "NaN can pass: a comparison with it is false, and sum, max and mean of pandas leave it out: assert what must hold, of each value, or that there is none (isna)")
 	}
 }
 

@@ -30,11 +30,12 @@ const (
 	sniffedBytes = 64 << 10
 )
 
-// Find returns the folders of runs, and the files that hold cases with graders or solutions, results, model calls or
-// the log of a run, in a folder and below it; names have no say. It looks at the nearest folders first. isComplete is false
-// if there was more than it looks at. It does not follow links, and looks neither into archives nor into folders of
-// installed packages.
-func Find(root string) (found []string, isComplete bool) {
+// Find returns what may tell how to pass in a folder and below it: the folders of runs, the folders in which there are cases
+// with graders or solutions, and the files that hold such cases, results, model calls or the log of a run; names have no
+// say. It does not return root itself, nor a folder above one of the paths keep, but what is in them. It looks at the nearest
+// folders first. isComplete is false if there was more than it looks at. It does not follow links, and looks neither into
+// archives nor into folders of installed packages.
+func Find(root string, keep ...string) (found []string, isComplete bool) {
 	left, buffer := maxEntries, make([]byte, sniffedBytes)
 	for pending := []string{root}; len(pending) > 0; pending = pending[1:] {
 		folder := pending[0]
@@ -45,21 +46,42 @@ func Find(root string) (found []string, isComplete bool) {
 		if left -= len(entries); left < 0 {
 			return found, false
 		}
-		if exists(folder, runs.AttemptsFileName) {
+		files, below, isWhole := look(folder, entries, buffer)
+		switch {
+		case isWhole && folder != root && !holdsAny(folder, keep):
 			found = append(found, folder)
-			continue
+		default:
+			found, pending = append(found, files...), append(pending, below...)
 		}
-		for _, entry := range entries {
-			path := filepath.Join(folder, entry.Name())
-			switch {
-			case entry.IsDir():
-				pending = append(pending, path)
-			case entry.Type().IsRegular() && tells(path, buffer):
+	}
+	return found, true
+}
+
+// look returns the files in a folder that may tell how to pass, the attempts of a run, and the other folders below it. isWhole
+// says that all of the folder may: it is that of a run, or there are cases in it, beside which their data and graders lie.
+func look(folder string, entries []os.DirEntry, buffer []byte) (found, below []string, isWhole bool) {
+	isRun := exists(folder, runs.AttemptsFileName)
+	isWhole = isRun
+	for _, entry := range entries {
+		path := filepath.Join(folder, entry.Name())
+		switch {
+		case isRun && slices.Contains([]string{runs.AttemptsFileName, "run.json", "attempts"}, entry.Name()):
+			found = append(found, path)
+		case entry.IsDir():
+			below = append(below, path)
+		case entry.Type().IsRegular():
+			tells, hasCases := inspect(path, buffer)
+			if isWhole = isWhole || hasCases; tells {
 				found = append(found, path)
 			}
 		}
 	}
-	return found, true
+	return found, below, isWhole
+}
+
+// holdsAny reports whether one of the paths is a folder or below it.
+func holdsAny(folder string, paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool { return path == folder || strings.HasPrefix(path, folder+"/") })
 }
 
 // isOfPackages reports whether a folder has programs that were installed: packages, or the standard library of Python.
@@ -74,44 +96,58 @@ func exists(folder, name string) bool {
 	return err == nil
 }
 
-// tells reports whether a file holds cases with graders or solutions, results, model calls or the log of a run. It begins
-// by reading into the buffer.
-func tells(path string, buffer []byte) bool {
+// inspect reports whether a file may tell how to pass, and whether that is because it holds cases. It begins by reading into
+// the buffer.
+func inspect(path string, buffer []byte) (tells, hasCases bool) {
 	file, err := os.Open(path)
 	if err != nil {
-		return false
+		return false, false
 	}
 	defer file.Close()
 	n, err := io.ReadFull(file, buffer)
-	text := buffer[:n]
+	text := bytes.TrimPrefix(buffer[:n], []byte("\ufeff"))
 	switch {
 	case n == 0, bytes.IndexByte(text, 0) >= 0:
-		return false
+		return false, false
 	case isOutput(text):
-		return true
+		return true, false
 	case err != nil: // this is the whole file
-		return holdsCases(text)
+		hasCases = holdsCases(text)
+		return hasCases, hasCases
 	}
 	rest, err := io.ReadAll(io.LimitReader(file, maxBytes))
-	return err == nil && len(rest) < maxBytes && holdsCases(slices.Concat(text, rest))
+	hasCases = err == nil && len(rest) < maxBytes && holdsCases(slices.Concat(text, rest))
+	return hasCases, hasCases
 }
 
-// logLine is a line of the terminal's output or of a server's log.
-var logLine = regexp.MustCompile(`(?m)^(\[\d+/\d+\] (PASS|FAIL|ERROR|DONE|SKIP)|(PASS|FAIL) +\d+/\d+ |\d\d:\d\d:\d\d\.\d{3} \[eval\] )`)
+// logLine is in a line of the terminal's output, of a server's log, or of what assay lint prints of a case that was played.
+var logLine = regexp.MustCompile(`(?m)\[\d+/\d+\] (PASS|FAIL|ERROR|DONE|SKIP)|^(PASS|FAIL) +\d+/\d+ |\d\d:\d\d:\d\d\.\d{3} \[eval\] |^ +error +E11[01] `)
 
 // isOutput reports whether a text begins as what Assay writes, or is a log with a line of a run.
 func isOutput(text []byte) bool {
-	if !bytes.HasPrefix(text, []byte("{")) {
-		return containsAny(text, "] PASS ", "] FAIL ", "] ERROR ", "] DONE ", "] SKIP ", "(failed ", "[eval] ") && logLine.Match(text)
+	if start := bytes.TrimLeft(text, " \t\r\n["); bytes.HasPrefix(start, []byte("{")) {
+		lines := bytes.SplitN(start, []byte("\n"), maxLines+1)
+		return isOutputObject(start) || slices.ContainsFunc(lines[:min(maxLines, len(lines))], isOutputObject) ||
+			containsAny(lines[0], `"type":"anthropic_message"`, `"files_checked":`) // a conversation; what assay lint prints
 	}
+	return containsAny(text, "] PASS ", "] FAIL ", "] ERROR ", "] DONE ", "] SKIP ", "(failed ", "[eval] ", " E11") && logLine.Match(text)
+}
+
+// maxLines is how many lines of JSON are looked at.
+const maxLines = 3
+
+// isOutputObject reports whether the JSON object with which a text begins is one that Assay writes.
+func isOutputObject(text []byte) bool {
 	names := memberNames(text)
 	for _, format := range [][]string{
 		{"type", "case_id", "outcome"}, // an attempt, as --json prints it
+		{"type", "version", "run"},     // the first line of attempts.jsonl
+		{"run", "case_id", "answer"},   // an attempt in another order, or without its type
+		{"type", "run", "pass_rate"},   // a summary
 		{"id", "passed", "score"},      // a result of assay grade
 		{"at", "api", "request"},       // a call, in a recording or a cache
 		{"seq", "hop", "msg"},          // a trace
 		{"type", "version", "session"}, // its first line
-		{"type", "role", "content"},    // a conversation
 		{"grader", "answer"},           // what assay grade reads
 		{"grader", "conversation"},     // the same
 	} {

@@ -78,6 +78,28 @@ func TestFind_Folders(t *testing.T) {
 	require.Empty(t, found)
 }
 
+// What lies beside a case is its data or its grader, so its folder is found. A folder above one that must stay readable is not,
+// nor is the root, also if it is that of a run.
+func TestFind_FoldersOfCases(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for path, text := range map[string]string{
+		"copied/case.json": caseObject, "copied/truth.json": "4711", "copied/data/x.csv": "1",
+		"mixed/case.json": caseObject, "mixed/tool/agent.py": "", "mixed/tool/notes": caseObject,
+		"attempts.jsonl": "", "run.json": "", "attempts/1/state.json": "", "agent.py": "",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o600))
+	}
+	found, isComplete := leftovers.Find(root, filepath.Join(root, "mixed", "tool"))
+	require.True(t, isComplete)
+	var want []string
+	for _, path := range []string{"attempts", "attempts.jsonl", "run.json", "copied", "mixed/case.json", "mixed/tool/notes"} {
+		want = append(want, filepath.Join(root, path))
+	}
+	require.Equal(t, want, found)
+}
+
 // In a very large folder the nearest files are found, and the rest is said to be unknown.
 func TestFind_LargeFolder(t *testing.T) {
 	t.Parallel()
