@@ -161,6 +161,7 @@ func seemsRefused(err error, cfg Config) bool {
 	text := strings.ToLower(err.Error())
 	signs := []string{
 		"permission denied", "permissionerror", "not permitted", "read-only file system", "eacces", "eperm", "erofs",
+		"no such file or directory", "filenotfounderror", "enoent", // what is in folders of cases and runs does not exist
 		"no module named", "cannot find module", "cannot find package",
 	}
 	if cfg.PrivateRoot != "" {

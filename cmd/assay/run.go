@@ -98,7 +98,7 @@ func (p *cli) runCases(ctx context.Context, f *runFlags, paths []string) error {
 		f.out = newRunFolder(defaultRunsDir, runName(paths))
 	}
 	f.host.sandbox.attemptsAtOnce = min(f.jobs, len(cases)*f.epochs)
-	f.host.sandbox.withhold(nil, append(runFoldersBeside(f.out), f.out, defaultRunsDir)...)
+	f.host.sandbox.withholdFolders(append(runFoldersBeside(f.out), f.out, defaultRunsDir)...)
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
 	h, err := p.newHost(ctx, &f.host)

@@ -41,6 +41,9 @@ type sandboxFlags struct {
 
 	// sharedFolders have the working folders of all attempts and the private folders of all agents. No flag.
 	sharedFolders []string
+
+	// coveredFolders are those withheldPaths that are folders of cases and runs: even the sizes of their files tell. No flag.
+	coveredFolders []string
 }
 
 func (f *sandboxFlags) add(flags *pflag.FlagSet) {
@@ -143,7 +146,8 @@ func (h *kernelAndAgentHost) prepareSandboxes(ctx context.Context) (s sandboxes,
 		agentPaths = h.agentSandboxRules().ReadPaths
 	}
 	h.withheldBeside = f.withholdBesideCases(slices.Concat(kernelPaths, agentPaths))
-	rules.HiddenPaths = f.withheldPaths
+	f.sharedFolders = append(f.sharedFolders, f.coveredFolders...)
+	rules.HiddenPaths, rules.SharedFolders = f.withheldPaths, f.sharedFolders
 	if err := f.checkWithheldPaths("the kernel", kernelPaths); err != nil {
 		return s, exit.UsageError(err)
 	}

@@ -108,7 +108,8 @@ func (p *cli) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return exit.UsageError(err)
 	}
-	f.host.sandbox.withhold(cases, f.runs)
+	f.host.sandbox.withhold(cases)
+	f.host.sandbox.withholdFolders(f.runs)
 	ctx, interrupt := p.cancelOnSignal(ctx)
 	defer interrupt.stop()
 	listeners, err := listen(ctx, "--addr", f.addr, f.allowRemote, ", or --allow-remote")

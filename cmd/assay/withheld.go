@@ -31,6 +31,14 @@ func (f *sandboxFlags) withhold(cases []testcases.Case, paths ...string) {
 	}
 }
 
+// withholdFolders makes sure that neither kernel nor agent can read these folders, nor learn the sizes of their files.
+func (f *sandboxFlags) withholdFolders(folders ...string) {
+	for _, folder := range absolutePaths(folders) {
+		f.withholdPath(folder)
+		f.coveredFolders = append(f.coveredFolders, sandbox.ResolvePath(folder))
+	}
+}
+
 // withholdPath makes sure that neither kernel nor agent can read a file or folder.
 func (f *sandboxFlags) withholdPath(path string) {
 	if path = sandbox.ResolvePath(path); !slices.Contains(f.withheldPaths, path) {
@@ -57,7 +65,7 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (w withheldBeside
 			f.withholdPath(repository)
 		}
 		if !slices.Contains(readable, folder) {
-			f.withholdPath(folder)
+			f.withholdFolders(folder)
 			continue
 		}
 		w.sharedFolders = append(w.sharedFolders, folder)

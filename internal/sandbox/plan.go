@@ -138,6 +138,12 @@ func isMissing(path string) bool {
 	return err != nil
 }
 
+// isFolder reports whether a path is a folder other than the root, under which all is that a program needs.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() && filepath.Clean(path) != "/"
+}
+
 // newPrivateMounts returns mounts that give a sandbox shared memory and pseudo
 // terminals that no other process sees and, if HiddenProcesses, a list of processes that has only
 // those that the sandbox's may trace, which are its own. The shared memory is freed with the
@@ -151,7 +157,7 @@ func (m Machine) newPrivateMounts(r Rules) []Mount {
 	var mounts []Mount
 	for _, folder := range slices.SortedFunc(slices.Values(r.SharedFolders), func(a, b string) int { return len(a) - len(b) }) {
 		isHidden := slices.ContainsFunc(mounts, func(m Mount) bool { return IsWithin(folder, m.Target) })
-		if kept, isAll := r.pathsBelow(folder); !isHidden && !isAll && !isMissing(folder) {
+		if kept, isAll := r.pathsBelow(folder); !isHidden && !isAll && isFolder(folder) {
 			mounts = append(mounts, Mount{Type: "tmpfs", Target: folder, Options: "mode=0711,size=64k", ReadOnly: true, Kept: kept})
 		}
 	}

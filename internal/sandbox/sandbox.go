@@ -50,9 +50,9 @@ type Rules struct {
 	// missing ones are skipped.
 	WritePaths []string
 
-	// SharedFolders are folders with files of several sandboxes, such as their working folders. With
-	// private mounts, only the paths of these rules exist in them. Otherwise a program that knows a path could
-	// connect to a Unix socket of another sandbox. They must be absolute.
+	// SharedFolders are folders with files of several sandboxes, such as their working folders, or with files that are not
+	// for this one. With private mounts, only the paths of these rules exist in them. Otherwise a program that knows a path
+	// could connect to a Unix socket of another sandbox, or learn the size of a file. They must be absolute; missing ones are skipped.
 	SharedFolders []string
 
 	// VisiblePaths exist in SharedFolders, too, but may not be read, such as a folder with a socket to connect to.

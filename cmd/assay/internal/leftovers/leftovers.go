@@ -46,12 +46,12 @@ func Find(root string, keep ...string) (found []string, isComplete bool) {
 		if left -= len(entries); left < 0 {
 			return found, false
 		}
-		files, below, isWhole := look(folder, entries, buffer)
+		files, subfolders, isWhole := look(folder, entries, buffer)
 		switch {
 		case isWhole && folder != root && !holdsAny(folder, keep):
 			found = append(found, folder)
 		default:
-			found, pending = append(found, files...), append(pending, below...)
+			found, pending = append(found, files...), append(pending, subfolders...)
 		}
 	}
 	return found, true
@@ -59,7 +59,7 @@ func Find(root string, keep ...string) (found []string, isComplete bool) {
 
 // look returns the files in a folder that may tell how to pass, the attempts of a run, and the other folders below it. isWhole
 // says that all of the folder may: it is that of a run, or there are cases in it, beside which their data and graders lie.
-func look(folder string, entries []os.DirEntry, buffer []byte) (found, below []string, isWhole bool) {
+func look(folder string, entries []os.DirEntry, buffer []byte) (found, subfolders []string, isWhole bool) {
 	isRun := exists(folder, runs.AttemptsFileName)
 	isWhole = isRun
 	for _, entry := range entries {
@@ -68,7 +68,7 @@ func look(folder string, entries []os.DirEntry, buffer []byte) (found, below []s
 		case isRun && slices.Contains([]string{runs.AttemptsFileName, "run.json", "attempts"}, entry.Name()):
 			found = append(found, path)
 		case entry.IsDir():
-			below = append(below, path)
+			subfolders = append(subfolders, path)
 		case entry.Type().IsRegular():
 			tells, hasCases := inspect(path, buffer)
 			if isWhole = isWhole || hasCases; tells {
@@ -76,7 +76,7 @@ func look(folder string, entries []os.DirEntry, buffer []byte) (found, below []s
 			}
 		}
 	}
-	return found, below, isWhole
+	return found, subfolders, isWhole
 }
 
 // holdsAny reports whether one of the paths is a folder or below it.
