@@ -2,6 +2,7 @@ import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/re
 import type { ReactNode } from "react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fakeServer } from "../api/fakeServer";
+import { FakeSocket } from "../api/fakeSocket";
 import AttemptPage from "./AttemptPage";
 
 vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
@@ -98,6 +99,7 @@ function serveAttempt(answer: unknown = attemptLineFields) {
 beforeEach(() => window.history.replaceState(null, "", "/runs/r/a"));
 afterEach(() => {
   cleanup();
+  vi.restoreAllMocks();
   vi.unstubAllGlobals();
 });
 
@@ -260,4 +262,66 @@ test("the conversation of an agent that has sent none is that of its calls of mo
   expect(totals.textContent).toBe(
     "Calls of models2, 1 refusedTokens900 in (512 cached), 40 outCostunknownModel time2.1 sKernel time300 ms",
   );
+});
+
+/** Serves an attempt that runs, and returns a function after which it has ended. */
+function serveRunningAttempt(): { server: ReturnType<typeof serveAttempt>; end: () => void } {
+  const server = serveAttempt({ type: "attempt", name: "a", state: "running", files: ["attempts/a/stderr.txt"] });
+  const at = { type: "notebook_state", seq: 1, end: 1, cells: [], runs: {} };
+  server.routes[`${attemptPath}/at`] = () => ({ ...at, complete: false });
+  FakeSocket.install();
+  const end = () => {
+    server.routes[attemptPath] = () => attemptLineFields;
+    FakeSocket.newest().end(1000);
+  };
+  return { server, end };
+}
+
+test("the conversation of an attempt that ends is loaded, and what it has cost", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=conversation");
+  const { server, end } = serveRunningAttempt();
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("1 items")).toBeDefined();
+  await waitFor(() => expect(FakeSocket.sockets).toHaveLength(1));
+  expect(server.requests.some((url) => url.pathname === `${attemptPath}/conversation`)).toBe(false);
+  end();
+  expect(await screen.findByText("3 items")).toBeDefined();
+  expect(await screen.findByText("so far 940 tokens, cost unknown")).toBeDefined();
+});
+
+test("the costs of a conversation that the agent itself has sent are loaded again at the end", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=conversation");
+  const { server, end } = serveRunningAttempt();
+  const entry = { type: "anthropic_message", role: "assistant", content: "45" };
+  const replyEntry = { seq: 1, hop: "agent>server", msg: { type: "agent_history_updated", entry } };
+  server.routes[`${attemptPath}/trace`] = () => ({ entries: [replyEntry], next: null });
+  vi.spyOn(document, "visibilityState", "get").mockReturnValue("hidden"); // nothing is asked for every 3 s
+  const timeBefore = { ...statisticsAnswer.time, model_ms: 900 };
+  server.routes[`${attemptPath}/stats`] = () => ({ ...statisticsAnswer, time: timeBefore });
+  render(<AttemptPage run="r" attempt="a" />);
+  await waitFor(() => expect(FakeSocket.sockets).toHaveLength(1));
+  const totals = await screen.findByLabelText("All calls of models");
+  expect(totals.textContent).toContain("Model time900 ms");
+  server.routes[`${attemptPath}/stats`] = () => statisticsAnswer;
+  end();
+  expect(await screen.findByText("1 items")).toBeDefined();
+  await waitFor(() => expect(totals.textContent).toContain("Model time2.1 s"));
+  expect(server.requests.some((url) => url.pathname === `${attemptPath}/conversation`)).toBe(false);
+});
+
+test.each([
+  ["overview", `${attemptPath}/trace`],
+  ["files", `${attemptPath}/files/stderr.txt`],
+  ["stderr", `${attemptPath}/stderr`],
+])("what the tab %s shows is loaded again when the attempt has ended", async (tab, path) => {
+  window.history.replaceState(null, "", `/runs/r/a?tab=${tab}`);
+  const { server } = serveRunningAttempt();
+  server.routes[`${attemptPath}/stderr`] = () => new Response("x\n", { headers: { "Content-Length": "2" } });
+  const loads = () => server.requests.filter((url) => url.pathname === path).length;
+  render(<AttemptPage run="r" attempt="a" />);
+  await waitFor(() => expect(loads()).toBeGreaterThan(0));
+  const loadsBefore = loads();
+  server.routes[attemptPath] = () => ({ ...attemptLineFields, files: ["attempts/a/stderr.txt"] });
+  document.dispatchEvent(new Event("visibilitychange")); // the page asks at once whether it still runs
+  await waitFor(() => expect(loads()).toBeGreaterThan(loadsBefore));
 });

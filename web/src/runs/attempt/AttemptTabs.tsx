@@ -3,6 +3,7 @@ import type { AttemptLine } from "../../protocol/api.gen";
 import { LoadErrorBoundary } from "../../ui/LoadErrorBoundary";
 import { lazyPart } from "../../ui/lazyPart";
 import { Tabs } from "../../ui/Tabs";
+import { useOnEnd } from "../data/useOnEnd";
 import { useParameter } from "../data/useParameter";
 import { useTaskAndLanguage } from "../data/useTaskAndLanguage";
 import { MutedText } from "../parts/MutedText";
@@ -67,11 +68,13 @@ function TabPanel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNot
   const timeline = useTimeline();
   const { source } = timeline;
   const beginning = useTaskAndLanguage(source.base);
+  const running = line.state === "running";
+  useOnEnd(running, beginning.reload);
   switch (tab) {
     case "notebook":
       return <LazyTimelineView language={beginning.data?.language ?? "python"} onEnd={onEnd} />;
     case "conversation":
-      return <LazyConversation onEnd={onEnd} />;
+      return <LazyConversation running={running} onEnd={onEnd} />;
     case "flow":
       return <LazyMessagesView source={source} onEnd={onEnd} />;
     case "files":
@@ -86,7 +89,7 @@ function TabPanel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNot
         />
       );
     case "stderr":
-      return <Stderr base={source.base} />;
+      return <Stderr base={source.base} running={running} />;
     default:
       return <Overview base={source.base} line={line} beginning={beginning} />;
   }

@@ -5,6 +5,7 @@ import type { AttemptLine } from "../../protocol/api.gen";
 import { plainName } from "../../text/displayText";
 import { Button } from "../../ui/Button";
 import { type AttemptFile, fileSize, filesOf } from "../data/file";
+import { useOnEnd } from "../data/useOnEnd";
 import { DownloadLink } from "../parts/DownloadLink";
 import { ForeignName } from "../parts/ForeignName";
 import { MutedText } from "../parts/MutedText";
@@ -23,6 +24,7 @@ interface Props {
 export function Files({ base, line, onNotebook }: Props) {
   const files = useMemo(() => filesOf(base, line), [base, line]);
   const [open, setOpen] = useState<string | null>(null);
+  const running = line.state === "running";
   const shown = files.find((file) => file.name === open);
   if (files.length === 0) return <MutedText>No files.</MutedText>;
   return (
@@ -46,13 +48,14 @@ export function Files({ base, line, onNotebook }: Props) {
               key={file.name}
               file={file}
               open={file.name === open}
+              running={running}
               onOpen={() => setOpen(file.name)}
               onNotebook={onNotebook}
             />
           ))}
         </tbody>
       </table>
-      {shown && <FileView key={shown.path} file={shown} />}
+      {shown && <FileView key={`${shown.path} ${running}`} file={shown} />}
     </div>
   );
 }
@@ -60,12 +63,14 @@ export function Files({ base, line, onNotebook }: Props) {
 interface FileRowProps {
   file: AttemptFile;
   open: boolean;
+  /** The attempt runs, so the file may grow until it ends. */
+  running: boolean;
   onOpen: () => void;
   onNotebook: () => void;
 }
 
 /** The name of a file; a button if the file can be opened. */
-function FileName({ file, open, onOpen, onNotebook }: FileRowProps) {
+function FileName({ file, open, onOpen, onNotebook }: Omit<FileRowProps, "running">) {
   const name = <ForeignName text={file.name} />;
   if (file.kind === "other") return name;
   if (file.name === "notebook.ipynb") {
@@ -82,8 +87,9 @@ function FileName({ file, open, onOpen, onNotebook }: FileRowProps) {
   );
 }
 
-function FileRow({ file, open, onOpen, onNotebook }: FileRowProps) {
-  const { data, error } = useLoad(file.path, (signal) => fileSize(file.path, signal));
+function FileRow({ file, open, running, onOpen, onNotebook }: FileRowProps) {
+  const { data, error, reload } = useLoad(file.path, (signal) => fileSize(file.path, signal));
+  useOnEnd(running, reload);
   return (
     <tr className={open ? styles.open : ""}>
       <th scope="row">

@@ -6,6 +6,7 @@ import { Terminal } from "../../outputs/terminal/terminal";
 import { VirtualLines } from "../../outputs/terminal/VirtualLines";
 import { Button } from "../../ui/Button";
 import { readFileText } from "../data/file";
+import { useOnEnd } from "../data/useOnEnd";
 import { DownloadLink } from "../parts/DownloadLink";
 import { MutedText } from "../parts/MutedText";
 import styles from "./Stderr.module.css";
@@ -15,11 +16,12 @@ const maxStderrBytes = 4 * 1024 * 1024;
 
 /**
  * What kernel and agent printed to stderr, rendered as a terminal would. base is the attempt's path
- * in the API.
+ * in the API. Loaded again when the attempt has ended.
  */
-export function Stderr({ base }: { base: string }) {
+export function Stderr({ base, running }: { base: string; running: boolean }) {
   const path = `${base}/stderr`;
   const { data, error, loading, reload } = useLoad(path, (signal) => readFileText(path, maxStderrBytes, "end", signal));
+  useOnEnd(running, reload);
   const lines = useMemo(() => terminalLinesOf(data?.text ?? ""), [data]);
   if (error) return <Problem what="The file could not be loaded" error={error} onRetry={reload} />;
   if (data === null) return <MutedText>Loading…</MutedText>;

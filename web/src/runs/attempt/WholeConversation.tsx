@@ -4,6 +4,7 @@ import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
 import type { Agent, ConversationItem, StreamBlock } from "../../store/state";
 import { readFileText } from "../data/file";
+import { useOnEnd } from "../data/useOnEnd";
 import { useVisibleInterval } from "../data/useVisibleInterval";
 import { MutedText } from "../parts/MutedText";
 import { useTimeline, useTimelineSelector } from "../timeline/useTimeline";
@@ -17,8 +18,15 @@ import { TurnCost } from "./TurnCost";
 /** How often the costs of a running attempt are loaded again, in milliseconds. */
 const reloadIntervalMs = 3000;
 
+interface Props {
+  /** Whether the attempt still runs: only then more is to come, and its calls have no conversation yet. */
+  running: boolean;
+  /** Called when a live trace has ended. */
+  onEnd: () => void;
+}
+
 /** The complete conversation of an attempt, updated while the attempt runs. */
-export default function WholeConversation({ onEnd }: { onEnd: () => void }) {
+export default function WholeConversation({ running, onEnd }: Props) {
   const timeline = useTimeline();
   const heard = useTimelineSelector((moment) => moment.agentEntryCount);
   const loaded = useTimelineSelector((moment) => moment.isLoaded);
@@ -28,12 +36,11 @@ export default function WholeConversation({ onEnd }: { onEnd: () => void }) {
   const agent = useMemo(() => timeline.agentCheckpoints.at(Number.POSITIVE_INFINITY), [timeline, heard]);
   if (!loaded && problem !== null) return <p role="alert">{problem}</p>;
   if (!loaded) return <MutedText>Loading…</MutedText>;
-  const { base, watch } = timeline.source;
-  const live = watch !== null;
+  const { base } = timeline.source;
   return (
     <div className={styles.conversation}>
-      {live || hasReply(agent.conversation) ? (
-        <PricedConversation base={base} items={agent.conversation} stream={agent.stream} live={live} />
+      {running || hasReply(agent.conversation) ? (
+        <PricedConversation base={base} items={agent.conversation} stream={agent.stream} live={running} />
       ) : (
         <CallConversation base={base} agent={agent} />
       )}
@@ -76,6 +83,7 @@ function PricedConversation({ base, items, stream, live, callOfSeq }: PricedProp
     statistics.reload();
   };
   useVisibleInterval(reload, live ? reloadIntervalMs : null);
+  useOnEnd(live, reload);
   const turns = useMemo(() => turnsOf(items, calls.data ?? [], callOfSeq), [items, calls.data, callOfSeq]);
   const showModel = new Set(calls.data?.flatMap(({ usage, model }) => (usage === undefined ? [] : model))).size > 1;
   const footer = (index: number): ReactNode => {
