@@ -38,7 +38,7 @@ const attemptLineFields = {
   usage: { model_calls: 3, actions: 7, input_tokens: 900, output_tokens: 100, cost_usd: null },
   limits: { wall_s: 600, turns: 3, tokens: 0 },
   enforced: { read: true, write: false },
-  files: ["attempts/a/notebook.ipynb", "attempts/a/<b>.html", "attempts/a/blob.bin"],
+  files: ["attempts/a/notebook.ipynb", "attempts/a/<b>.html", "attempts/a/blob.bin", "attempts/a/conversation.jsonl"],
   tamper: 2,
 };
 
@@ -324,4 +324,29 @@ test.each([
   server.routes[attemptPath] = () => ({ ...attemptLineFields, files: ["attempts/a/stderr.txt"] });
   document.dispatchEvent(new Event("visibilitychange")); // the page asks at once whether it still runs
   await waitFor(() => expect(loads()).toBeGreaterThan(loadsBefore));
+});
+
+test("the conversation beside the notebook is the stored one, up to the entry on the slider", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=notebook");
+  const server = serveAttempt();
+  const message = (second: number, role: string) =>
+    `${JSON.stringify({ type: "anthropic_message", role, content: "x", timestamp: `2026-01-01T00:00:0${second}.5Z` })}\n`;
+  const text = message(1, "user") + message(1, "user") + message(2, "assistant") + message(3, "assistant");
+  server.routes[`${attemptPath}/conversation`] = () => new Response(text, { headers: { "Content-Length": "400" } });
+  server.routes[`${attemptPath}/at`] = (url) => {
+    const seq = Number(url.searchParams.get("seq") ?? 9);
+    const wall = `2026-01-01T00:00:0${seq}Z`;
+    return { type: "notebook_state", seq, wall, end: 9, complete: true, cells: [], runs: {} };
+  };
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("4 items")).toBeDefined();
+  const slider = screen.getByRole("slider");
+  fireEvent.change(slider, { target: { value: "3" } });
+  expect(await screen.findByText("3 items")).toBeDefined();
+  fireEvent.change(slider, { target: { value: "2" } });
+  expect(await screen.findByText("2 items")).toBeDefined();
+  fireEvent.change(slider, { target: { value: "1" } }); // before the first call there is only the task
+  expect(await screen.findByText("1 items")).toBeDefined();
+  fireEvent.keyDown(slider, { key: "End" });
+  expect(await screen.findByText("4 items")).toBeDefined();
 });

@@ -72,9 +72,9 @@ function TabPanel({ tab, line, onEnd, onNotebook }: Props & { tab: string; onNot
   useOnEnd(running, beginning.reload);
   switch (tab) {
     case "notebook":
-      return <LazyTimelineView language={beginning.data?.language ?? "python"} onEnd={onEnd} />;
+      return <LazyTimelineView line={line} language={beginning.data?.language ?? "python"} onEnd={onEnd} />;
     case "conversation":
-      return <LazyConversation running={running} onEnd={onEnd} />;
+      return <LazyConversation line={line} onEnd={onEnd} />;
     case "flow":
       return <LazyMessagesView source={source} onEnd={onEnd} />;
     case "files":

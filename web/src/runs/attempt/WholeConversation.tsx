@@ -2,66 +2,57 @@ import { type ReactNode, useEffect, useMemo } from "react";
 import { Conversation } from "../../agentPanel/Conversation";
 import { Problem } from "../../api/Problem";
 import { useLoad } from "../../api/useLoad";
-import type { Agent, ConversationItem, StreamBlock } from "../../store/state";
-import { readFileText } from "../data/file";
+import type { AttemptLine } from "../../protocol/api.gen";
+import type { ConversationItem, StreamBlock } from "../../store/state";
 import { useOnEnd } from "../data/useOnEnd";
 import { useVisibleInterval } from "../data/useVisibleInterval";
 import { MutedText } from "../parts/MutedText";
 import { useTimeline, useTimelineSelector } from "../timeline/useTimeline";
 import styles from "./AttemptTabs.module.css";
 import { CallTotalsBar } from "./CallTotalsBar";
-import { hasReply, maxConversationBytes, readConversation } from "./callConversation";
+import { withErrors } from "./callConversation";
 import { loadModelCalls, turnsOf } from "./modelCalls";
 import { useStatistics } from "./statistics";
 import { TurnCost } from "./TurnCost";
+import { useAgentAtEnd, useCallConversation } from "./useCallConversation";
 
 /** How often the costs of a running attempt are loaded again, in milliseconds. */
 const reloadIntervalMs = 3000;
 
 interface Props {
-  /** Whether the attempt still runs: only then more is to come, and its calls have no conversation yet. */
-  running: boolean;
+  line: AttemptLine;
   /** Called when a live trace has ended. */
   onEnd: () => void;
 }
 
-/** The complete conversation of an attempt, updated while the attempt runs. */
-export default function WholeConversation({ running, onEnd }: Props) {
+/**
+ * The complete conversation of an attempt, updated while the attempt runs. That of an agent that
+ * has sent none is the one from its calls of models, which there is when the attempt has ended.
+ */
+export default function WholeConversation({ line, onEnd }: Props) {
   const timeline = useTimeline();
-  const heard = useTimelineSelector((moment) => moment.agentEntryCount);
   const loaded = useTimelineSelector((moment) => moment.isLoaded);
   const problem = useTimelineSelector((moment) => moment.problem);
   useEffect(() => timeline.begin(onEnd), [timeline, onEnd]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: heard changes when checkpoints were added
-  const agent = useMemo(() => timeline.agentCheckpoints.at(Number.POSITIVE_INFINITY), [timeline, heard]);
+  const agent = useAgentAtEnd();
+  const stored = useCallConversation(line);
+  const items = useMemo(() => withErrors(stored.data?.items ?? [], agent.conversation), [stored.data, agent]);
   if (!loaded && problem !== null) return <p role="alert">{problem}</p>;
-  if (!loaded) return <MutedText>Loading…</MutedText>;
-  const { base } = timeline.source;
+  if (stored.error) {
+    return <Problem what="The conversation could not be loaded" error={stored.error} onRetry={stored.reload} />;
+  }
+  if (!loaded || stored.loading) return <MutedText>Loading…</MutedText>;
   return (
     <div className={styles.conversation}>
-      {running || hasReply(agent.conversation) ? (
-        <PricedConversation base={base} items={agent.conversation} stream={agent.stream} live={running} />
-      ) : (
-        <CallConversation base={base} agent={agent} />
-      )}
+      <PricedConversation
+        base={timeline.source.base}
+        items={items}
+        stream={agent.stream}
+        live={line.state === "running"}
+        callOfSeq={stored.data?.callOfSeq}
+      />
     </div>
   );
-}
-
-/** The conversation of an agent that has sent none, from its calls of models; then its errors. */
-function CallConversation({ base, agent }: { base: string; agent: Agent }) {
-  const path = `${base}/conversation`;
-  const { data, error, reload } = useLoad(path, async (signal) =>
-    readConversation((await readFileText(path, maxConversationBytes, "beginning", signal)).text),
-  );
-  const items = useMemo(() => {
-    if (data === null) return [];
-    const isEmpty = data.items.length === 0;
-    return [...data.items, ...agent.conversation.filter((item) => isEmpty || item.kind === "error")];
-  }, [data, agent]);
-  if (error) return <Problem what="The conversation could not be loaded" error={error} onRetry={reload} />;
-  if (data === null) return <MutedText>Loading…</MutedText>;
-  return <PricedConversation base={base} items={items} stream={agent.stream} live={false} callOfSeq={data.callOfSeq} />;
 }
 
 interface PricedProps {
@@ -70,7 +61,7 @@ interface PricedProps {
   stream: readonly StreamBlock[] | null;
   live: boolean;
   /** See turnsOf. */
-  callOfSeq?: ReadonlyMap<number, number>;
+  callOfSeq: ReadonlyMap<number, number> | undefined;
 }
 
 /** A conversation with the tokens, the cost and the time of each message of the agent, and of all below it. */

@@ -2,6 +2,7 @@ import { getJSON, type TraceSource } from "../../api/client";
 import { readTrace, readTracePage } from "../../api/readTrace";
 import { watchTrace } from "../../api/watchTrace";
 import { read } from "../../json/schema";
+import { parseTimeMs } from "../../json/values";
 import { notebookAtSchema } from "../../protocol/api.gen";
 import { type Entry, typeOfMessage } from "../../protocol/messages";
 import type { Store } from "../../store/store";
@@ -110,7 +111,7 @@ export class Timeline {
   #rewind(): void {
     this.store.restore(read(notebookAtSchema, {}));
     this.#hear(0);
-    this.#tell({ seq: 0, ms: 0, entry: null });
+    this.#tell({ seq: 0, ms: 0, wallMs: null, entry: null });
   }
 
   #stop(): void {
@@ -157,6 +158,7 @@ export class Timeline {
       end: Math.max(state.end || at, this.#moment.end),
       isComplete: state.complete,
       ms: state.t_ns / 1e6,
+      wallMs: parseTimeMs(state.wall),
       heldByConsole: state.held === "console",
       problem: null,
     });
@@ -195,7 +197,7 @@ export class Timeline {
     if (this.#late === null) this.#note(entries);
     else this.#late.push(...entries);
     const end = Math.max(last.seq, this.#moment.end);
-    this.#tell({ seq: last.seq, ms: (last.t_ns ?? 0) / 1e6, entry: last, end });
+    this.#tell({ seq: last.seq, ms: (last.t_ns ?? 0) / 1e6, wallMs: parseTimeMs(last.wall), entry: last, end });
   }
 
   /** Adds new entries to checkpoints and marks. */

@@ -14,6 +14,8 @@ export interface TimelineState {
   isComplete: boolean;
   /** Milliseconds since the trace began. */
   ms: number;
+  /** Time of day at seq, in milliseconds since 1970; null: not known. */
+  wallMs: number | null;
   /** The entry at seq; null: none, or not loaded. */
   entry: Entry | null;
   /** live: it follows a running attempt. */
@@ -36,6 +38,7 @@ export const initialTimelineState: TimelineState = {
   end: 0,
   isComplete: false,
   ms: 0,
+  wallMs: null,
   entry: null,
   mode: "still",
   isLoading: false,
