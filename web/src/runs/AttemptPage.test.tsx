@@ -350,3 +350,17 @@ test("the conversation beside the notebook is the stored one, up to the entry on
   fireEvent.keyDown(slider, { key: "End" });
   expect(await screen.findByText("4 items")).toBeDefined();
 });
+
+test.each([
+  [{ outcome: "setup_error", files: [] }, "None: the attempt could not be set up, so the agent did not start."],
+  [{ state: "interrupted", files: [] }, "None: the run was interrupted."],
+  [{ outcome: "completed", files: [] }, "None: the agent has sent no message and called no model."],
+])("an attempt without a conversation says why, and is no error: %j", async (more, why) => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=conversation");
+  const server = serveAttempt({ ...attemptLineFields, ...more });
+  server.routes[`${attemptPath}/trace`] = () => ({ entries: [], next: null });
+  delete server.routes[`${attemptPath}/conversation`];
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText(why)).toBeDefined();
+  expect(screen.queryByRole("alert")).toBeNull();
+});

@@ -42,6 +42,7 @@ export default function WholeConversation({ line, onEnd }: Props) {
     return <Problem what="The conversation could not be loaded" error={stored.error} onRetry={stored.reload} />;
   }
   if (!loaded || stored.loading) return <MutedText>Loading…</MutedText>;
+  if (line.state !== "running" && items.length === 0) return <MutedText>{noConversationText(line)}</MutedText>;
   return (
     <div className={styles.conversation}>
       <PricedConversation
@@ -53,6 +54,13 @@ export default function WholeConversation({ line, onEnd }: Props) {
       />
     </div>
   );
+}
+
+/** Returns why an attempt that is over has no conversation. */
+function noConversationText({ state, outcome }: AttemptLine): string {
+  if (state === "interrupted") return "None: the run was interrupted.";
+  if (outcome === "setup_error") return "None: the attempt could not be set up, so the agent did not start.";
+  return "None: the agent has sent no message and called no model.";
 }
 
 interface PricedProps {
