@@ -8,9 +8,10 @@ import AttemptPage from "./AttemptPage";
 vi.mock("../api/config", () => ({ useConfig: () => ({ console: true }) }));
 vi.mock("../notebook/Notebook", () => ({ Notebook: () => <p>the notebook</p> }));
 vi.mock("../agentPanel/Conversation", () => ({
-  Conversation: ({ items, footer }: { items: readonly unknown[]; footer?: (index: number) => ReactNode }) => (
+  Conversation: ({ items, idle = false, footer }: FakeConversationProps) => (
     <>
       <p>{`${items.length} items`}</p>
+      <p>{idle ? "nothing is awaited" : "results are awaited"}</p>
       {items.map((_, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the items do not change
         <div key={index}>{footer?.(index)}</div>
@@ -18,6 +19,12 @@ vi.mock("../agentPanel/Conversation", () => ({
     </>
   ),
 }));
+
+interface FakeConversationProps {
+  items: readonly unknown[];
+  idle?: boolean;
+  footer?: (index: number) => ReactNode;
+}
 
 const attemptPath = "/api/runs/r/attempts/a";
 const attemptLineFields = {
@@ -363,4 +370,24 @@ test.each([
   render(<AttemptPage run="r" attempt="a" />);
   expect(await screen.findByText(why)).toBeDefined();
   expect(screen.queryByRole("alert")).toBeNull();
+});
+
+test.each(["conversation", "notebook"])("in the tab %s an attempt that has ended awaits no result", async (tab) => {
+  window.history.replaceState(null, "", `/runs/r/a?tab=${tab}`);
+  const { end } = serveRunningAttempt();
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("results are awaited")).toBeDefined();
+  await waitFor(() => expect(FakeSocket.sockets).toHaveLength(1));
+  end();
+  expect(await screen.findByText("nothing is awaited")).toBeDefined();
+});
+
+test("before the end of a trace results are awaited", async () => {
+  window.history.replaceState(null, "", "/runs/r/a?tab=notebook&seq=1");
+  const server = serveAttempt();
+  const at = { type: "notebook_state", seq: 1, end: 2, complete: true, cells: [], runs: {} };
+  server.routes[`${attemptPath}/at`] = () => at;
+  render(<AttemptPage run="r" attempt="a" />);
+  expect(await screen.findByText("entry 1 of 2")).toBeDefined();
+  expect(screen.getByText("results are awaited")).toBeDefined();
 });

@@ -11,7 +11,7 @@ import { useCallConversation } from "./attempt/useCallConversation";
 import styles from "./TimelineView.module.css";
 import { CellLink } from "./timeline/CellLink";
 import { TimelineBar } from "./timeline/TimelineBar";
-import { useTimeline, useTimelineSelector } from "./timeline/useTimeline";
+import { isAtEndOfTrace, useTimeline, useTimelineSelector } from "./timeline/useTimeline";
 import { seqInAddress, useTimelineAddress } from "./timeline/useTimelineAddress";
 
 interface Props {
@@ -65,12 +65,12 @@ function ConversationAtEntry({ line }: { line: AttemptLine }) {
   const sent = useSelect((state) => state.agent.conversation);
   const stream = useSelect((state) => state.agent.stream);
   const stored = useCallConversation(line).data;
-  const isAtEnd = useTimelineSelector(({ isComplete, seq, end }) => isComplete && seq >= end);
+  const isAtEnd = useTimelineSelector(isAtEndOfTrace);
   const wallMs = useTimelineSelector((moment) => moment.wallMs);
   const isWhole = isAtEnd && stored !== null;
   const lines = stored === null || wallMs === null ? [] : linesUntil(stored, wallMs);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the number of lines says which ones they are
   const said = useMemo(() => conversationOf(lines), [stored, lines.length]);
   const items = useMemo(() => withErrors(isWhole ? stored.items : said, sent), [isWhole, stored, said, sent]);
-  return <Conversation items={items} stream={stream} />;
+  return <Conversation items={items} stream={stream} idle={isAtEnd} />;
 }

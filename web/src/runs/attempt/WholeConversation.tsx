@@ -91,7 +91,7 @@ function PricedConversation({ base, items, stream, live, callOfSeq }: PricedProp
   };
   return (
     <>
-      <Conversation items={items} stream={stream} live={live} footer={footer} />
+      <Conversation items={items} stream={stream} live={live} idle={!live} footer={footer} />
       {error !== null && <Problem what="The costs could not be loaded" error={error} onRetry={reload} />}
       {statistics.data !== null && <CallTotalsBar statistics={statistics.data} calls={calls.data ?? []} />}
     </>

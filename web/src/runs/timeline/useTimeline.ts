@@ -39,5 +39,10 @@ export function useTimelineSelector<T>(select: (moment: TimelineState) => T): T 
   return useSyncExternalStore(timeline.subscribe, () => select(timeline.get()));
 }
 
+/** Reports whether a moment is after the last entry of a complete trace: nothing is in progress then. */
+export function isAtEndOfTrace({ isComplete, seq, end }: TimelineState): boolean {
+  return isComplete && seq >= end;
+}
+
 const subscribeToNothing = () => () => undefined;
 const getInitialState = () => initialTimelineState;
