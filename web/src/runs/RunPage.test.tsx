@@ -296,3 +296,26 @@ test("a run name with a percent sign is encoded in requests", async () => {
   expect((await screen.findByRole("alert")).textContent).toContain("not found");
   expect(server.requests[0]?.pathname).toBe(`/api/runs/${encodeURIComponent("50%25 #a")}`);
 });
+
+const lostAttempt = attemptLineFields(5, { outcome: "agent_error", passed: null, score: null });
+
+test.each([
+  [[attemptLineFields(1)], "100.0 %", "No attempt was lost to a failure of the infrastructure or of a grader."],
+  [
+    [attemptLineFields(2), lostAttempt],
+    "0.0 %",
+    "The same with and without attempts lost to a failure of the infrastructure or of a grader.",
+  ],
+  [
+    [lostAttempt, { type: "summary", n: 2, pass_rate: { strict: 0, excluding_infrastructure: null, ci95: null } }],
+    "–nothing was graded",
+    "Attempts were lost to failures of the infrastructure or of a grader, which say nothing about the agent.",
+  ],
+  [[], "–nothing was graded", "No attempt has a verdict."],
+])("one pass rate, or none, says why there are not two: %#", async (lines, rate, why) => {
+  serveRun(lines);
+  render(<RunPage run="r" />);
+  const sentence = await screen.findByText(why);
+  expect(sentence.closest("dd")?.textContent).toContain(rate);
+  expect(screen.queryByText("Without infrastructure")).toBeNull();
+});

@@ -149,3 +149,15 @@ test.each([[null], [7], [{ runs: "x" }], [{ runs: [null, 3, { name: {}, config: 
     await waitFor(() => expect(screen.queryByText("Loading…")).toBeNull());
   },
 );
+
+test("a run in which nothing was graded has no pass rate, and says so", async () => {
+  const lost = { passed: 0, failed: 0, infrastructure: 4, pass_rate: 0 };
+  const begun = { passed: 0, failed: 0, pass_rate: null, state: "running" };
+  fakeServer({
+    "/api/runs": () => ({ runs: [runItemFields("lost", {}, lost), runItemFields("begun", {}, begun)], next: null }),
+  });
+  render(<RunsPage />);
+  const row = async (name: string) => (await screen.findByRole("row", { name: new RegExp(name) })).textContent;
+  expect(await row("lost")).toContain("Pass rate nothing graded");
+  expect(await row("begun")).toContain("Pass rate –");
+});

@@ -87,7 +87,7 @@ export function runOf(run: RunItem): Run {
       interrupted: 0,
     },
     state: runStateOf(summary.state),
-    passRate: summary.pass_rate ?? null,
+    passRate: (summary.passed ?? 0) + (summary.failed ?? 0) > 0 ? (summary.pass_rate ?? null) : null,
     costUsd: summary.cost_usd ?? null,
     durationMs: summary.duration_ms ?? null,
     leftOut: unreadableLinesOf(summary.left_out),
@@ -99,6 +99,11 @@ export function runOf(run: RunItem): Run {
 /** Returns the state of a run; "interrupted" for an unknown value. */
 function runStateOf(value: string | undefined): RunState {
   return value === "running" || value === "finished" ? value : "interrupted";
+}
+
+/** Reports whether attempts have ended and none of them was graded, so that there is no pass rate. */
+export function isNothingGraded(counts: AttemptCounts): boolean {
+  return endedCount(counts) > 0 && counts.passed + counts.failed === 0;
 }
 
 /** Returns the number of attempts that have ended, with and without a verdict. */

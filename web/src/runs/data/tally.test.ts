@@ -106,3 +106,11 @@ test("the total cost is known only if every price is", () => {
   expect(totalCostOf([priced(0.5), priced(null)])).toBeNull();
   expect(totalCostOf([])).toBeNull();
 });
+
+test("there is no pass rate if nothing was graded, whatever the summary says", () => {
+  const lost = [endedAttempt("a", "setup_error", null), endedAttempt("b", "agent_error", null)];
+  const none = { strict: null, excludingInfrastructure: null };
+  expect(passRatesOf(lost)).toEqual(none);
+  const summary = { type: "summary", pass_rate: { strict: 0, excluding_infrastructure: null, ci95: null } };
+  expect(summaryRates([summary] as unknown as AttemptLine[], passRatesOf(lost))).toEqual(none);
+});

@@ -12,7 +12,10 @@ export function attemptCountsOf(attempts: readonly Attempt[]): AttemptCounts {
   return counts;
 }
 
-/** Pass rates, with infrastructure outcomes and grading errors as failures (strict) and without them. */
+/**
+ * Pass rates, with infrastructure outcomes and grading errors as failures (strict) and without them.
+ * Both are null if nothing was graded.
+ */
 export interface PassRates {
   strict: RateWithInterval | null;
   excludingInfrastructure: RateWithInterval | null;
@@ -31,6 +34,7 @@ export function passRatesOf(attempts: readonly Attempt[]): PassRates {
   const tried = [...cases.values()];
   const strict = tried.filter((c) => c.graded + c.lost > 0);
   const graded = tried.filter((c) => c.graded > 0);
+  if (graded.length === 0) return { strict: null, excludingInfrastructure: null };
   return {
     strict: meanWithInterval(strict.map((c) => c.passed / (c.graded + c.lost))),
     excludingInfrastructure: meanWithInterval(graded.map((c) => c.passed / c.graded)),
@@ -47,6 +51,7 @@ export function summaryRates(lines: readonly AttemptLine[], computed: PassRates)
   const summary = lines.findLast((line) => line.type === "summary");
   const written = summary?.pass_rate;
   const [strict, lenient] = [shareOrNull(written?.strict), shareOrNull(written?.excluding_infrastructure)];
+  if (lenient === null && computed.excludingInfrastructure === null) return computed; // nothing was graded
   const [low, high] = (written?.ci95 ?? []).map(shareOrNull);
   const interval = typeof low === "number" && typeof high === "number" && low < high ? ([low, high] as const) : null;
   return {

@@ -4,7 +4,7 @@ import { formatCost, formatDateTime, formatDuration, formatPercent } from "../..
 import { runPath } from "../../routes/paths";
 import { plainName } from "../../text/displayText";
 import { Badge } from "../../ui/Badge";
-import { agentText, casePaths, type Run } from "../data/run";
+import { agentText, casePaths, isNothingGraded, type Run } from "../data/run";
 import { unreadableLinesText } from "../data/unreadableLines";
 import { ForeignName } from "../parts/ForeignName";
 import { OutcomeBar } from "../parts/OutcomeBar";
@@ -49,7 +49,7 @@ function ReadableRunRow({ run, chosen, onChoose }: Props) {
       </td>
       <td className={styles.number}>
         <span className={styles.label}>Pass rate </span>
-        {formatPercent(run.passRate)}
+        {isNothingGraded(run.counts) ? "nothing graded" : formatPercent(run.passRate)}
       </td>
       <td className={styles.number}>
         <span className={styles.label}>Cost </span>

@@ -1,22 +1,24 @@
 import { formatPercent } from "../../format/format";
 import type { RateWithInterval } from "../data/interval";
-import type { PassRates as Rates } from "../data/tally";
+import type { AttemptCounts, PassRates as Rates } from "../data/tally";
 import styles from "./PassRates.module.css";
 import { RateBar } from "./RateBar";
 
+interface Props {
+  rates: Rates;
+  /** The run's attempts by verdict. */
+  counts: AttemptCounts;
+}
+
 /**
  * The two pass rates of a run, with infrastructure outcomes as failures and without them; shown as
- * one if they are equal.
+ * one if they are equal or there is none.
  */
-export function PassRates({ rates: { strict, excludingInfrastructure } }: { rates: Rates }) {
+export function PassRates({ rates: { strict, excludingInfrastructure }, counts }: Props) {
   if (Math.abs((strict?.mean ?? 0) - (excludingInfrastructure?.mean ?? 0)) < 1e-9) {
     return (
       <dl className={styles.rates}>
-        <PassRate
-          name="Pass rate"
-          means="With and without failures of the infrastructure or of a grader"
-          rate={strict}
-        />
+        <PassRate name="Pass rate" means={oneRateText(strict, counts)} rate={strict} />
       </dl>
     );
   }
@@ -26,6 +28,16 @@ export function PassRates({ rates: { strict, excludingInfrastructure } }: { rate
       <PassRate name="Without infrastructure" means="Such failures are left out" rate={excludingInfrastructure} />
     </dl>
   );
+}
+
+/** Returns why a run has only one rate, or none. */
+function oneRateText(rate: RateWithInterval | null, counts: AttemptCounts): string {
+  const lost = counts.infrastructure + counts.grading_error;
+  if (rate !== null && lost === 0) return "No attempt was lost to a failure of the infrastructure or of a grader";
+  if (rate !== null) return "The same with and without attempts lost to a failure of the infrastructure or of a grader";
+  if (lost > 0)
+    return "Attempts were lost to failures of the infrastructure or of a grader, which say nothing about the agent";
+  return "No attempt has a verdict";
 }
 
 function PassRate({ name, means, rate }: { name: string; means: string; rate: RateWithInterval | null }) {
@@ -49,7 +61,7 @@ function PassRate({ name, means, rate }: { name: string; means: string; rate: Ra
  * says so if there is no interval or no rate.
  */
 export function intervalText(rate: RateWithInterval | null): string {
-  if (rate === null) return "nothing graded yet";
+  if (rate === null) return "nothing was graded";
   if (rate.interval === null) return `${rate.n} ${rate.n === 1 ? "case" : "cases"}, no interval`;
   const [low, high] = rate.interval;
   return `95 %: ${formatPercent(low, 1)} to ${formatPercent(high, 1)}, ${rate.n} cases`;

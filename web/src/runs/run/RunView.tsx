@@ -38,7 +38,7 @@ function LoadedRun({ name, whole }: { name: string; whole: RunWithAttempts }) {
       <UnreadableLinesNotice leftOut={run.leftOut} />
       <RunFacts run={run} attempts={attempts} />
       <OutcomeBar counts={counts} />
-      <PassRates rates={rates} />
+      <PassRates rates={rates} counts={counts} />
       <Attempts run={name} attempts={attempts} going={run.state === "running"} />
       <Configuration config={run.config.all} host={run.host} />
     </>
