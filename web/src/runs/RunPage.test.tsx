@@ -319,3 +319,19 @@ test.each([
   expect(sentence.closest("dd")?.textContent).toContain(rate);
   expect(screen.queryByText("Without infrastructure")).toBeNull();
 });
+
+test("an attempt's outcome has its reason on one line, and all of it on hover", async () => {
+  const detail = "exit status 1\nTraceback: no key";
+  const grading = { error_kind: "model", text: "no answer" };
+  serveRun([
+    attemptLineFields(1, { outcome: "agent_error", outcome_detail: detail, passed: null }),
+    attemptLineFields(2, { grading }),
+    attemptLineFields(3),
+  ]);
+  render(<RunPage run="r" />);
+  const cell = await screen.findByText("agent error: exit status 1 Traceback: no key");
+  expect(cell.getAttribute("title")).toBe(detail);
+  expect(screen.getByText("completed: grading failed (model): no answer")).toBeDefined();
+  const passed = screen.getByText("c3").closest("tr");
+  expect(within(passed as HTMLElement).getByText("completed")).toBeDefined();
+});

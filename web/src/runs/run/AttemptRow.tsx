@@ -3,7 +3,7 @@ import { memo } from "react";
 import { Link } from "wouter";
 import { formatCost, formatCount, formatDuration, formatScore } from "../../format/format";
 import { attemptPath } from "../../routes/paths";
-import { plainName } from "../../text/displayText";
+import { oneLine, plainName, showInvisible } from "../../text/displayText";
 import type { Attempt } from "../data/attempt";
 import { isUnfinished, outcomeText } from "../data/outcome";
 import { ForeignName } from "../parts/ForeignName";
@@ -59,8 +59,8 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
       <td>
         <VerdictBadge verdict={attempt.verdict} />
       </td>
-      <td className={styles.outcome} title={plainName(attempt.detail)}>
-        {attempt.verdict === "skipped" ? plainName(attempt.detail) : plainName(outcomeText(attempt.outcome))}
+      <td className={styles.outcome} title={showInvisible(attempt.detail)}>
+        {outcomeWithReason(attempt)}
       </td>
       <td className={styles.number}>{formatScore(attempt.score)}</td>
       <td className={styles.number}>
@@ -77,6 +77,12 @@ export const AttemptRow = memo(function AttemptRow({ run, attempt, row, current,
     </tr>
   );
 });
+
+/** Returns on one line how an attempt ended and why, if that is known; why a case was skipped. */
+function outcomeWithReason({ verdict, outcome, detail }: Attempt): string {
+  if (verdict === "skipped") return plainName(detail);
+  return [plainName(outcomeText(outcome)), oneLine(detail)].filter(Boolean).join(": ");
+}
 
 function epochAndTryText({ epoch, try: again }: Attempt): string {
   if (epoch === null) return "–";
