@@ -47,6 +47,11 @@ test("an unknown outcome is shown by its name", () => {
   expect(screen.getByText(/ended with outcome constructor/).textContent).toContain("why");
 });
 
+test.each([null, undefined])("an answer of %s is none, and what that means is said", (answer) => {
+  render(<Verdict result={{ ...evalResult, answer }} />);
+  expect(screen.getByText("None: nothing was submitted, or what was submitted is no JSON.")).toBeTruthy();
+});
+
 test.each([7, null, "text", [], {}, [null, 7, [], "x"]])("renders a verdict made of %j", (value) => {
   const hostile = Object.fromEntries(Object.keys(evalResult).map((name) => [name, value]));
   render(<Verdict result={hostile as never} />);

@@ -44,7 +44,11 @@ export function Verdict({ result, person = "" }: Props) {
       )}
       <div>
         <p className={styles.title}>Answer</p>
-        {result.answer === null || result.answer === undefined ? "None." : <JsonTree value={result.answer} />}
+        {result.answer === null || result.answer === undefined ? (
+          "None: nothing was submitted, or what was submitted is no JSON."
+        ) : (
+          <JsonTree value={result.answer} />
+        )}
       </div>
     </section>
   );
