@@ -101,7 +101,7 @@ function runStateOf(value: string | undefined): RunState {
   return value === "running" || value === "finished" ? value : "interrupted";
 }
 
-/** Reports whether attempts have ended and none of them was graded, so that there is no pass rate. */
+/** Reports whether attempts have ended and none of them was graded: such a run has no pass rate. */
 export function isNothingGraded(counts: AttemptCounts): boolean {
   return endedCount(counts) > 0 && counts.passed + counts.failed === 0;
 }
