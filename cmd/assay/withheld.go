@@ -56,10 +56,7 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (w withheldBeside
 			folders = append(folders, folder)
 		}
 	}
-	readable := make([]string, len(readPaths))
-	for i, path := range readPaths {
-		readable[i] = sandbox.ResolvePath(path)
-	}
+	readable := resolvePaths(readPaths)
 	for _, folder := range folders {
 		for _, repository := range repositoriesOf(folder) {
 			f.withholdPath(repository)
@@ -77,33 +74,39 @@ func (f *sandboxFlags) withholdBesideCases(readPaths []string) (w withheldBeside
 		f.withholdPath(path)
 	}
 	for _, folder := range foldersOfUser(readable) {
-		found, isComplete := leftovers.Find(folder, readable...)
+		found, isComplete := leftovers.Find(folder, readable, f.withheldPaths)
 		if !isComplete {
 			w.largeFolders = append(w.largeFolders, folder)
 		}
 		for _, path := range found {
-			if !f.isWithheldIn(folder, path) {
-				f.withholdPath(path)
-				w.leftovers = append(w.leftovers, path)
-			}
+			f.withholdPath(path)
 		}
+		w.leftovers = append(w.leftovers, found...)
 	}
 	return w
 }
 
-// newLeftovers returns a function that finds what has come since, in the folders of these paths.
+// newLeftovers returns a function that finds what has come since, in the folders of these paths. It must be called when all
+// that is there is withheld.
 func (f *sandboxFlags) newLeftovers(readPaths []string) func() []string {
-	readable := make([]string, len(readPaths))
-	for i, path := range readPaths {
-		readable[i] = sandbox.ResolvePath(path)
-	}
+	readable, withheld := resolvePaths(readPaths), slices.Clone(f.withheldPaths)
+	folders := foldersOfUser(readable)
 	return func() (all []string) {
-		for _, folder := range foldersOfUser(readable) {
-			found, _ := leftovers.Find(folder, readable...)
+		for _, folder := range folders {
+			found, _ := leftovers.Find(folder, readable, withheld)
 			all = append(all, found...)
 		}
 		return all
 	}
+}
+
+// resolvePaths returns paths as [sandbox.ResolvePath] does.
+func resolvePaths(paths []string) []string {
+	resolved := make([]string, len(paths))
+	for i, path := range paths {
+		resolved[i] = sandbox.ResolvePath(path)
+	}
+	return resolved
 }
 
 // withheldBeside is what [sandboxFlags.withholdBesideCases] has found, for the user.
@@ -130,23 +133,27 @@ func (w withheldBeside) report(printf func(format string, args ...any)) {
 	}
 }
 
-// isWithheldIn reports whether a path in a folder that may be read is withheld: itself, or with a folder above it.
-func (f *sandboxFlags) isWithheldIn(folder, path string) bool {
-	return slices.ContainsFunc(f.withheldPaths, func(withheld string) bool {
-		return sandbox.IsWithin(withheld, folder) && sandbox.IsWithin(path, withheld)
-	})
-}
-
-// foldersOfUser returns the folders that are neither of the system nor below an earlier one.
+// foldersOfUser returns the folders that are neither of the system, nor of an installation of Python, nor below an earlier one.
 func foldersOfUser(paths []string) (folders []string) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		isIn := func(folder string) bool { return sandbox.IsWithin(path, folder) }
-		if err == nil && info.IsDir() && !slices.ContainsFunc(sandbox.SystemPaths(), isIn) && !slices.ContainsFunc(folders, isIn) {
+		if err == nil && info.IsDir() && !isOfPython(path) && !slices.ContainsFunc(slices.Concat(sandbox.SystemPaths(), folders), isIn) {
 			folders = append(folders, path)
 		}
 	}
 	return folders
+}
+
+// isOfPython reports whether a folder is an installation of Python, or in one: there is the standard library, which a virtual
+// environment lacks.
+func isOfPython(folder string) bool {
+	for ; folder != "/"; folder = filepath.Dir(folder) {
+		if libraries, _ := filepath.Glob(filepath.Join(folder, "lib", "python3*", "os.py")); len(libraries) > 0 { // the pattern is well-formed
+			return true
+		}
+	}
+	return false
 }
 
 // repositoriesOf returns the folders in which Git and others keep the history of a folder.
@@ -252,20 +259,24 @@ func (f *sandboxFlags) checkWritePaths(writePaths []string) error {
 }
 
 // checkAgentHome returns an error if a folder that is copied to the agent's HOME has what is withheld, or what package
-// leftovers finds.
+// leftovers finds, or is too large to be searched.
 func (f *sandboxFlags) checkAgentHome(home string) error {
 	if home == "" {
 		return nil
 	}
 	home = sandbox.ResolvePath(home)
-	found, _ := leftovers.Find(home)
+	found, isComplete := leftovers.Find(home, nil, nil)
 	for _, withheld := range f.withheldPaths {
 		if _, err := os.Stat(withheld); err == nil && sandbox.IsWithin(withheld, home) {
 			found = append(found, withheld)
 		}
 	}
-	if len(found) > 0 {
+	switch {
+	case len(found) > 0:
 		return fmt.Errorf("--agent-home %s: the agent would get a copy of %s, which may tell how to pass", home, found[0])
+	case !isComplete:
+		return fmt.Errorf("--agent-home %s: it has too many files to be searched for cases and earlier results: copy what the agent needs into a folder of its own", home)
+	default:
+		return nil
 	}
-	return nil
 }

@@ -33,9 +33,9 @@ const (
 // Find returns what may tell how to pass in a folder and below it: the folders of runs, the folders in which there are cases
 // with graders or solutions, and the files that hold such cases, results, model calls or the log of a run; names have no
 // say. It does not return root itself, nor a folder above one of the paths keep, but what is in them. It looks at the nearest
-// folders first. isComplete is false if there was more than it looks at. It does not follow links, and looks neither into
-// archives nor into folders of installed packages.
-func Find(root string, keep ...string) (found []string, isComplete bool) {
+// folders first. isComplete is false if there was more than it looks at. It does not look at the paths skip and what is in
+// them, into archives, or into folders of installed packages, and does not follow links.
+func Find(root string, keep, skip []string) (found []string, isComplete bool) {
 	left, buffer := maxEntries, make([]byte, sniffedBytes)
 	for pending := []string{root}; len(pending) > 0; pending = pending[1:] {
 		folder := pending[0]
@@ -43,6 +43,7 @@ func Find(root string, keep ...string) (found []string, isComplete bool) {
 			continue
 		}
 		entries, _ := os.ReadDir(folder) // what cannot be read cannot be read by an agent
+		entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool { return slices.Contains(skip, filepath.Join(folder, entry.Name())) })
 		if left -= len(entries); left < 0 {
 			return found, false
 		}
@@ -60,7 +61,7 @@ func Find(root string, keep ...string) (found []string, isComplete bool) {
 // look returns the files in a folder that may tell how to pass, the attempts of a run, and the other folders below it. isWhole
 // says that all of the folder may: it is that of a run, or there are cases in it, beside which their data and graders lie.
 func look(folder string, entries []os.DirEntry, buffer []byte) (found, subfolders []string, isWhole bool) {
-	isRun := exists(folder, runs.AttemptsFileName)
+	isRun := slices.ContainsFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == runs.AttemptsFileName })
 	isWhole = isRun
 	for _, entry := range entries {
 		path := filepath.Join(folder, entry.Name())

@@ -50,7 +50,7 @@ func TestFind_Files(t *testing.T) {
 		root := t.TempDir()
 		path := filepath.Join(root, "notes.txt")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		found, isComplete := leftovers.Find(root)
+		found, isComplete := leftovers.Find(root, nil, nil)
 		require.True(t, isComplete)
 		if want {
 			require.Equal(t, []string{path}, found, "%.80s", text)
@@ -70,10 +70,10 @@ func TestFind_Folders(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, file), nil, 0o600))
 	}
 	require.NoError(t, os.Symlink(root, filepath.Join(root, "none", "loop")))
-	found, isComplete := leftovers.Find(root)
+	found, isComplete := leftovers.Find(root, nil, nil)
 	require.True(t, isComplete)
 	require.Equal(t, []string{filepath.Join(root, "old"), filepath.Join(root, "deep", "er", "run")}, found)
-	found, isComplete = leftovers.Find(filepath.Join(root, "missing"))
+	found, isComplete = leftovers.Find(filepath.Join(root, "missing"), nil, nil)
 	require.True(t, isComplete)
 	require.Empty(t, found)
 }
@@ -91,13 +91,17 @@ func TestFind_FoldersOfCases(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o600))
 	}
-	found, isComplete := leftovers.Find(root, filepath.Join(root, "mixed", "tool"))
+	found, isComplete := leftovers.Find(root, []string{filepath.Join(root, "mixed", "tool")}, nil)
 	require.True(t, isComplete)
 	var want []string
 	for _, path := range []string{"attempts", "attempts.jsonl", "run.json", "copied", "mixed/case.json", "mixed/tool/notes"} {
 		want = append(want, filepath.Join(root, path))
 	}
 	require.Equal(t, want, found)
+
+	found, isComplete = leftovers.Find(root, nil, want)
+	require.True(t, isComplete)
+	require.Empty(t, found, "what is skipped is not looked at")
 }
 
 // In a very large folder the nearest files are found, and the rest is said to be unknown.
@@ -111,7 +115,7 @@ func TestFind_LargeFolder(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(root, fmt.Sprint(folder), fmt.Sprint(i)), nil, 0o600))
 		}
 	}
-	found, isComplete := leftovers.Find(root)
+	found, isComplete := leftovers.Find(root, nil, nil)
 	require.False(t, isComplete)
 	require.Equal(t, []string{filepath.Join(root, "case")}, found)
 }
