@@ -359,7 +359,7 @@ test("the conversation beside the notebook is the stored one, up to the entry on
 });
 
 test.each([
-  [{ outcome: "setup_error", files: [] }, "None: the attempt could not be set up, so the agent did not start."],
+  [{ outcome: "setup_error", files: [] }, "None: the attempt ended before the agent got its task."],
   [{ state: "interrupted", files: [] }, "None: the run was interrupted."],
   [{ outcome: "completed", files: [] }, "None: the agent has sent no message and called no model."],
 ])("an attempt without a conversation says why, and is no error: %j", async (more, why) => {

@@ -309,7 +309,7 @@ test.each([
   [
     [lostAttempt, { type: "summary", n: 2, pass_rate: { strict: 0, excluding_infrastructure: null, ci95: null } }],
     "–nothing was graded",
-    "Attempts were lost to failures of the infrastructure or of a grader, which say nothing about the agent.",
+    "No attempt has a verdict: the outcomes say why.",
   ],
   [[], "–nothing was graded", "No attempt has a verdict."],
 ])("one pass rate, or none, says why there are not two: %#", async (lines, rate, why) => {

@@ -121,8 +121,9 @@ func inspect(path string, buffer []byte) (tells, hasCases bool) {
 	return hasCases, hasCases
 }
 
-// logLine is in a line of the terminal's output, of a server's log, or of what assay lint prints of a case that was played.
-var logLine = regexp.MustCompile(`(?m)\[\d+/\d+\] (PASS|FAIL|ERROR|DONE|SKIP)|^(PASS|FAIL) +\d+/\d+ |\d\d:\d\d:\d\d\.\d{3} \[eval\] |^ +error +E11[01] `)
+// logLine is in a line of the terminal's output, from the one before the first attempt on, of a server's log, or of what
+// assay lint prints of a case that was played.
+var logLine = regexp.MustCompile(`(?m)\d+ at once, agent |\[\d+/\d+\] (PASS|FAIL|ERROR|DONE|SKIP)|^(PASS|FAIL) +\d+/\d+ |\d\d:\d\d:\d\d\.\d{3} \[eval\] |^ +error +E11[01] `)
 
 // isOutput reports whether a text begins as what Assay writes, or is a log with a line of a run.
 func isOutput(text []byte) bool {
@@ -131,7 +132,7 @@ func isOutput(text []byte) bool {
 		return isOutputObject(start) || slices.ContainsFunc(lines[:min(maxLines, len(lines))], isOutputObject) ||
 			containsAny(lines[0], `"type":"anthropic_message"`, `"files_checked":`) // a conversation; what assay lint prints
 	}
-	return containsAny(text, "] PASS ", "] FAIL ", "] ERROR ", "] DONE ", "] SKIP ", "(failed ", "[eval] ", " E11") && logLine.Match(text)
+	return containsAny(text, " at once, agent ", "] PASS ", "] FAIL ", "] ERROR ", "] DONE ", "] SKIP ", "(failed ", "[eval] ", " E11") && logLine.Match(text)
 }
 
 // maxLines is how many lines of JSON are looked at.

@@ -35,6 +35,7 @@ func TestFind_Files(t *testing.T) {
 		`{"at":"2026-01-01T00:00:00Z","api":"messages","model":"m","request":{"messages":["` + strings.Repeat("x", 1<<20): true,
 		`{"seq":1,"t_ns":1,"hop":"agent>server","msg":{}}`:                                                                true,
 		"kernels have no network\n[1/2] FAIL  sum  0.1s\n":                                                                true,
+		"kernels have no network\n1 attempt, 2 at once, agent oracle, into runs/r\n":                                      true,
 		"12:00:00.000 [eval] session: ready kernel\n":                                                                     true,
 
 		"": false,

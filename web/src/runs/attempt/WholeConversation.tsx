@@ -59,7 +59,7 @@ export default function WholeConversation({ line, onEnd }: Props) {
 /** Returns why an attempt that is over has no conversation. */
 function noConversationText({ state, outcome }: AttemptLine): string {
   if (state === "interrupted") return "None: the run was interrupted.";
-  if (outcome === "setup_error") return "None: the attempt could not be set up, so the agent did not start.";
+  if (outcome === "setup_error") return "None: the attempt ended before the agent got its task.";
   return "None: the agent has sent no message and called no model.";
 }
 

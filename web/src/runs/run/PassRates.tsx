@@ -35,9 +35,7 @@ function oneRateText(rate: RateWithInterval | null, counts: AttemptCounts): stri
   const lost = counts.infrastructure + counts.grading_error;
   if (rate !== null && lost === 0) return "No attempt was lost to a failure of the infrastructure or of a grader";
   if (rate !== null) return "The same with and without attempts lost to a failure of the infrastructure or of a grader";
-  if (lost > 0)
-    return "Attempts were lost to failures of the infrastructure or of a grader, which say nothing about the agent";
-  return "No attempt has a verdict";
+  return lost > 0 ? "No attempt has a verdict: the outcomes say why" : "No attempt has a verdict";
 }
 
 function PassRate({ name, means, rate }: { name: string; means: string; rate: RateWithInterval | null }) {

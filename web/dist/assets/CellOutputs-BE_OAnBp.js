@@ -1,1 +1,0 @@
-import{t as e}from"./OutputList-DudaWpZ-.js";import{n as t}from"./useWidgets-CEZXy9VN.js";import{i as n,t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=n({CellOutputs:()=>o}),a=r();function o({cellId:n}){let r=t(n);return r===void 0?null:(0,a.jsx)(e,{outputs:r})}export{i as n,o as t};

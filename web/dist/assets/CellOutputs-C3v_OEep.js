@@ -1,0 +1,1 @@
+import{t as e}from"./OutputList-TLBT-j5U.js";import{n as t}from"./useWidgets-CvWOjsl-.js";import{i as n,t as r}from"./jsx-runtime-Wy9s6hX0.js";var i=n({CellOutputs:()=>o}),a=r();function o({cellId:n}){let r=t(n);return r===void 0?null:(0,a.jsx)(e,{outputs:r})}export{i as n,o as t};

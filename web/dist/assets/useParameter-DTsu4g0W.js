@@ -1,0 +1,1 @@
+import{a as e,n as t}from"./jsx-runtime-Wy9s6hX0.js";import{f as n,m as r,p as i}from"./index-DgFs_p3n.js";var a=e(t(),1);function o(e){let t=r(),o=i(),s=(0,a.useCallback)(t=>{let r=new URLSearchParams(window.location.search);t===``?r.delete(e):r.set(e,t),n(r.size>0?`${o}?${r}`:o,{replace:!0})},[e,o]);return[new URLSearchParams(t).get(e)??``,s]}export{o as t};
